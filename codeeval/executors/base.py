@@ -1,0 +1,56 @@
+"""The executor port: programs in, judged executions out."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from typing import Any, Self
+
+from codeeval.program import Execution, Program
+
+__all__ = ["Executor"]
+
+
+class Executor(ABC):
+    """Runs programs and judges them. It knows programs and never the problems behind them.
+
+    Constructors store, the first use starts, `close` stops; a closed executor starts again when it is used, and an
+    executor pickles as its configuration.
+    """
+
+    @abstractmethod
+    def execute(self, programs: Iterable[Program]) -> Iterator[tuple[int, Execution]]:
+        """Execute programs as they come; give (position in the input, execution) as they end, in any order.
+
+        The input is consumed in the thread that iterates the output, is pulled only while a worker is free, and
+        executions proceed while `next(input)` blocks. Every program gets exactly one execution; a fault of ours is
+        an execution with status SANDBOX_ERROR. Closing the iterator stops what is running.
+
+        Raises:
+            ExecutionError: nothing can be executed at all, or workers die faster than they can be restarted.
+        """
+
+    def run(self, program: Program) -> Execution:
+        """Execute one program."""
+        ((_, execution),) = self.execute([program])
+        return execution
+
+    def fingerprint(self) -> str:
+        """Name what a verdict depends on beside the program: interpreter, packages, toolchains, our own version.
+
+        Verdicts are reused between executors with equal fingerprints only; an empty one is never reused.
+        """
+        return ""
+
+    def describe(self) -> dict[str, Any]:
+        """Say, as JSON data for a run's manifest, how programs are executed: isolation in force, interpreter …."""
+        return {"executor": type(self).__name__}
+
+    def close(self) -> None:
+        """Stop every process and free everything; idempotent."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()

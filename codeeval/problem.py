@@ -1,0 +1,354 @@
+"""Problem and ProblemSet: what is asked, and the suites that judge an answer."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Literal, Self, overload
+
+from codeeval.errors import InvalidProblem
+from codeeval.program import Limits, Strength
+from codeeval.suites import ScriptSuite, Suite
+
+__all__ = ["Problem", "ProblemSet"]
+
+Style = Literal["completion", "chat"]
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One task: a prompt for the model and the suites that judge what it writes."""
+
+    task_id: str
+    prompt: str
+    suites: Mapping[str, Suite]
+    "Suite name → suite; an attempt passes when all of them pass."
+    language: str = "python"
+    entry_point: str = ""
+    canonical_solution: str = ""
+    "What a perfect model would answer, in the form of a completion; empty where there is none."
+    style: Style = "completion"
+    "`completion`: the answer continues the prompt; `chat`: the answer is a text of its own."
+    stop: tuple[str, ...] = ()
+    "Strings at which a base model's continuation has left the function."
+    limits: Limits = field(default_factory=Limits)
+    metadata: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.task_id, str) or not self.task_id:
+            raise InvalidProblem(f"task_id must be a non-empty string, but got {self.task_id!r}")
+        if not isinstance(self.prompt, str):
+            raise InvalidProblem(f"{self.task_id}: prompt must be a string, but got {self.prompt!r}")
+        if not self.suites:
+            raise InvalidProblem(f"{self.task_id}: a problem without tests can't be judged; give it at least one suite")
+
+    @classmethod
+    def from_test(
+        cls,
+        task_id: str,
+        prompt: str,
+        test_code: str,
+        entry_point: str,
+        *,
+        canonical_solution: str = "",
+        strength: Strength | str | None = None,
+        style: Style = "completion",
+        stop: Sequence[str] = (),
+        limits: Limits | None = None,
+        metadata: Mapping[str, Any] = _NOTHING,
+    ) -> Self:
+        """Make a problem from test code: asserts on the entry point, or a function `check(candidate)`.
+
+        Args:
+            task_id: a unique name.
+            prompt: what the model sees.
+            test_code: Python that raises when the candidate is wrong.
+            entry_point: the function that the candidate must define.
+            canonical_solution: a correct completion; worth giving, since it can then be checked.
+            strength: `"split"` or `"same box"`; by default read off the tests' syntax tree.
+            style: whether an answer continues the prompt (`completion`) or stands alone (`chat`).
+            stop: strings at which a continuation has left the function.
+            limits: what a program may use.
+            metadata: anything else, as JSON data.
+
+        Raises:
+            InvalidProblem: no tests, no entry point, or test code that is not Python.
+        """
+        try:
+            suite = ScriptSuite.of(
+                test_code,
+                entry_point=entry_point,
+                prompt=prompt if style == "completion" else "",
+                canonical_solution=_reference(prompt, canonical_solution, style),
+                strength=None if strength is None else Strength(strength),
+            )
+        except InvalidProblem as error:
+            raise InvalidProblem(f"{task_id}: {error}") from error
+        return cls(
+            task_id=task_id,
+            prompt=prompt,
+            suites=MappingProxyType({"tests": suite}),
+            entry_point=entry_point,
+            canonical_solution=canonical_solution,
+            style=style,
+            stop=tuple(stop),
+            limits=limits or Limits(),
+            metadata=metadata,
+        )
+
+    @classmethod
+    def from_io(
+        cls,
+        task_id: str,
+        prompt: str,
+        cases: Iterable[tuple[Sequence[Any], Any]],
+        entry_point: str,
+        **options: Any,
+    ) -> Self:
+        """Make a problem from pairs of arguments and expected answer: `[((1, 2), 3), …]`.
+
+        Args:
+            task_id: a unique name.
+            prompt: what the model sees.
+            cases: (positional arguments, expected return value), as plain Python literals.
+            entry_point: the function that the candidate must define.
+            **options: as for `from_test`.
+
+        Raises:
+            InvalidProblem: there are no cases, or a value has no literal form.
+        """
+        lines = [f"assert {entry_point}({', '.join(map(_literal, args))}) == {_literal(want)}" for args, want in cases]
+        if not lines:
+            raise InvalidProblem(f"{task_id}: a problem needs tests, but there are no cases")
+        return cls.from_test(task_id, prompt, "\n".join(lines) + "\n", entry_point, **options)
+
+    @property
+    def strength(self) -> Strength:
+        """The weakest strength among the suites."""
+        return max((suite.strength for suite in self.suites.values()), key=list(Strength).index)
+
+    def digest(self) -> str:
+        """Give the sha256, as hex, of everything that defines this problem."""
+        return hashlib.sha256(json.dumps(_plain(self), sort_keys=True).encode()).hexdigest()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        return _rebuild, (fields | {"suites": dict(self.suites), "metadata": dict(self.metadata)},)
+
+
+class ProblemSet(Sequence[Problem]):
+    """Problems in order, with a name and a version; immutable, sliceable, addressable by task id."""
+
+    __slots__ = ("_problems", "_by_id", "name", "version", "revision")
+
+    def __init__(
+        self, problems: Iterable[Problem], *, name: str = "custom", version: str = "", revision: str = ""
+    ) -> None:
+        self._problems = tuple(problems)
+        self.name = name
+        self.version = version
+        self.revision = revision
+        self._by_id: dict[str, Problem] = {}
+        for problem in self._problems:
+            if not isinstance(problem, Problem):
+                raise TypeError(f"a ProblemSet holds Problem values, but got {problem!r}")
+            if problem.task_id in self._by_id:
+                raise InvalidProblem(f"task_id {problem.task_id!r} occurs twice in {name!r}")
+            self._by_id[problem.task_id] = problem
+
+    @classmethod
+    def from_rows(
+        cls,
+        rows: Iterable[Mapping[str, Any]] | str,
+        *,
+        columns: Mapping[str, str] = _NOTHING,
+        name: str = "custom",
+        **options: Any,
+    ) -> ProblemSet:
+        """Make problems from rows: dicts, a `datasets.Dataset`, or the path of a JSONL file (also .gz).
+
+        Args:
+            rows: each with `task_id`, `prompt`, `entry_point` and either `test` (code) or `cases`
+                ([[arguments, expected], …]); optional `canonical_solution`. Other fields become metadata.
+            columns: where your names differ: `{"prompt": "question", "test": "unit_tests"}`.
+            name: what the set is called in results.
+            **options: passed on to `Problem.from_test` (`limits`, `style`, `strength`, `stop`).
+
+        Raises:
+            InvalidProblem: a row lacks a field; says which row and field.
+        """
+        if isinstance(rows, str) or hasattr(rows, "__fspath__"):
+            rows = _read_rows(rows)
+        unknown = set(columns) - _ROW_FIELDS
+        if unknown:
+            raise ValueError(f"columns may map {sorted(_ROW_FIELDS)}, but got {sorted(unknown)}")
+        return cls((_from_row(i, row, columns, options) for i, row in enumerate(rows)), name=name)
+
+    @overload
+    def __getitem__(self, key: int | str) -> Problem: ...
+    @overload
+    def __getitem__(self, key: slice) -> ProblemSet: ...
+    def __getitem__(self, key: int | str | slice) -> Problem | ProblemSet:
+        """Give a problem by position or task id, or a slice as a set."""
+        if isinstance(key, slice):
+            return self._with(self._problems[key])
+        if isinstance(key, str):
+            if key not in self._by_id:
+                raise KeyError(f"no task {key!r} in {self.name!r}; its ids look like {self.task_ids[:1]}")
+            return self._by_id[key]
+        return self._problems[key]
+
+    def __len__(self) -> int:
+        return len(self._problems)
+
+    def __iter__(self) -> Iterator[Problem]:
+        return iter(self._problems)
+
+    def __contains__(self, item: object) -> bool:
+        return item in self._by_id if isinstance(item, str) else item in self._problems
+
+    def __repr__(self) -> str:
+        version = f" {self.version}" if self.version else ""
+        return f"<ProblemSet {self.name!r}{version}, {len(self)} problems>"
+
+    @property
+    def task_ids(self) -> tuple[str, ...]:
+        """The ids, in order."""
+        return tuple(self._by_id)
+
+    def subset(self, task_ids: Iterable[str]) -> ProblemSet:
+        """Give the named problems, in the order of this set.
+
+        Raises:
+            KeyError: an id is not in this set.
+        """
+        wanted = set(task_ids)
+        for task_id in wanted:
+            self[task_id]
+        return self._with(p for p in self._problems if p.task_id in wanted)
+
+    def filter(self, keep: Callable[[Problem], bool]) -> ProblemSet:
+        """Give the problems for which `keep` is true."""
+        return self._with(p for p in self._problems if keep(p))
+
+    def with_limits(self, **limits: Any) -> ProblemSet:
+        """Give the same problems with some limits replaced: `problems.with_limits(cpu_s=3, wall_s=10)`."""
+        return self._with(
+            dataclasses.replace(p, limits=dataclasses.replace(p.limits, **limits)) for p in self._problems
+        )
+
+    def digest(self) -> str:
+        """Give the sha256, as hex, of the problems in order; limits are not part of a set's identity."""
+        text = "\n".join(dataclasses.replace(p, limits=Limits()).digest() for p in self._problems)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def strengths(self) -> dict[str, Strength]:
+        """Say for every task id how strong its verdicts are."""
+        return {p.task_id: p.strength for p in self._problems}
+
+    def lint(self) -> list[str]:
+        """List what is legal but worth knowing: a prompt that shows every test, a missing reference solution."""
+        return [f"{p.task_id}: {remark}" for p in self._problems for remark in _remarks(p)]
+
+    def _with(self, problems: Iterable[Problem]) -> ProblemSet:
+        return ProblemSet(problems, name=self.name, version=self.version, revision=self.revision)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild_set, (self._problems, self.name, self.version, self.revision)
+
+
+_ROW_FIELDS = frozenset({"task_id", "prompt", "test", "cases", "entry_point", "canonical_solution"})
+
+
+def _from_row(number: int, row: Mapping[str, Any], columns: Mapping[str, str], options: Mapping[str, Any]) -> Problem:
+    """Turn one row into a problem; `number` is its position, for messages."""
+    if not isinstance(row, Mapping):
+        raise InvalidProblem(f"row {number} must be a mapping, but got {row!r:.200}")
+    source = {name: columns.get(name, name) for name in _ROW_FIELDS}
+    label = row.get(source["task_id"], f"row {number}")
+    values = {name: row[column] for name, column in source.items() if row.get(column) is not None}
+    missing = [source[name] for name in ("task_id", "prompt", "entry_point") if name not in values]
+    if "test" not in values and "cases" not in values:
+        missing.append(f"{source['test']} or {source['cases']}")
+    if missing:
+        raise InvalidProblem(
+            f"{label}: no {', '.join(missing)} among its fields {sorted(map(str, row))}; "
+            "name yours with columns={'prompt': 'your_field', …}"
+        )
+    rest = {k: v for k, v in row.items() if k not in source.values()}
+    common = {"canonical_solution": values.get("canonical_solution", ""), "metadata": rest, **options}
+    task_id = str(values["task_id"])
+    if "test" in values:
+        test = values["test"]
+        test = "\n".join(test) if isinstance(test, list | tuple) else test
+        return Problem.from_test(task_id, values["prompt"], test, values["entry_point"], **common)
+    return Problem.from_io(task_id, values["prompt"], values["cases"], values["entry_point"], **common)
+
+
+def _read_rows(path: Any) -> Iterator[Mapping[str, Any]]:
+    """Read a JSONL file, here and not through `formats`, which knows samples and stands above problems."""
+    from codeeval.jsonl import read_jsonl
+
+    for _, row in read_jsonl(path):
+        yield row
+
+
+def _reference(prompt: str, solution: str, style: Style) -> str:
+    """Give the whole reference program, or nothing where there is none or it does not parse."""
+    text = prompt + solution if style == "completion" else solution
+    try:
+        ast.parse(text)
+    except (SyntaxError, ValueError):
+        return ""
+    return text if solution else ""
+
+
+def _literal(value: Any) -> str:
+    """Give a value's literal; floats that have none are spelled as calls."""
+    text = repr(value)
+    if isinstance(value, float) and text in ("nan", "inf", "-inf"):
+        return f"float({text!r})"
+    try:
+        ast.literal_eval(text)
+    except (SyntaxError, ValueError) as error:
+        raise InvalidProblem(f"{value!r:.200} has no literal form; write the test as code with Problem.from_test") from error
+    return text
+
+
+def _remarks(problem: Problem) -> Iterator[str]:
+    if not problem.canonical_solution:
+        yield "no canonical solution, so nothing shows that its tests can be passed"
+    for name, suite in problem.suites.items():
+        if isinstance(suite, ScriptSuite):
+            asserts = [ast.unparse(n) for n in ast.walk(ast.parse(suite.source)) if isinstance(n, ast.Assert)]
+            shown = "".join(problem.prompt.split())
+            if asserts and all("".join(a.split()) in shown for a in asserts):
+                yield f"the prompt shows every test of suite {name!r}"
+            if not asserts and "raise" not in suite.source and "self." not in suite.source:
+                yield f"suite {name!r} asserts nothing"
+
+
+def _plain(value: Any) -> Any:
+    """Turn nested values into JSON data whose text is the same in every process."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        return {"": type(value).__name__, **fields}
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    return value if isinstance(value, str | int | float | bool | None) else repr(value)
+
+
+def _rebuild(fields: dict[str, Any]) -> Problem:
+    return Problem(**{k: MappingProxyType(v) if k in ("suites", "metadata") else v for k, v in fields.items()})
+
+
+def _rebuild_set(problems: tuple[Problem, ...], name: str, version: str, revision: str) -> ProblemSet:
+    return ProblemSet(problems, name=name, version=version, revision=revision)

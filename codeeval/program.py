@@ -1,0 +1,247 @@
+"""What is run, how it is judged, and what became of it: Limits, Program, Check, Execution.
+
+Everything here is plain data that can be printed, pickled, written as JSON and compared. Executors know these
+types and nothing above them. Standard library only.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any, Literal, Self
+
+__all__ = ["Check", "Execution", "Limits", "Network", "Program", "Status", "Strength", "TestResult"]
+
+Network = Literal["none", "loopback", "host"]
+
+
+class Strength(StrEnum):
+    """What it would take to forge a pass; fixed by the problem before any candidate runs."""
+
+    VALUES_OUT = "values out"
+    """Inputs go in, plain data comes out, the comparison is made elsewhere: nothing to forge."""
+    SPLIT = "split"
+    """The tests run in the judge and call the candidate through a proxy: the candidate never holds a test."""
+    SAME_BOX = "same box"
+    """The tests run beside the candidate: tampering shows, but no in-process scheme can exclude it."""
+
+
+class Status(StrEnum):
+    """What became of a program. Only PASSED is a pass; SANDBOX_ERROR is our fault and is never scored."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    COMPILE_ERROR = "compile_error"
+    TIMED_OUT = "timed_out"
+    MEMORY_EXCEEDED = "memory_exceeded"
+    OUTPUT_EXCEEDED = "output_exceeded"
+    CRASHED = "crashed"
+    EARLY_EXIT = "early_exit"
+    TAMPERED = "tampered"
+    SANDBOX_ERROR = "sandbox_error"
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether this is a verdict on the candidate (everything but SANDBOX_ERROR)."""
+        return self is not Status.SANDBOX_ERROR
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What one program may use. CPU time decides; wall time is a generous backstop that is reported apart."""
+
+    cpu_s: float = 10.0
+    "CPU seconds of the program and its children together."
+    wall_s: float = 30.0
+    "Wall-clock seconds, counted from the moment the program starts."
+    memory_bytes: int = 4 << 30
+    "Private writable memory of one process (address space that is only reserved does not count)."
+    stdout_bytes: int = 1 << 16
+    "How much of stdout, and as much of stderr, is kept. A program that writes 256 times as much is stopped."
+    report_bytes: int = 1 << 22
+    "The largest answer of one call that may leave the box."
+    file_bytes: int = 1 << 26
+    "The largest file, and all files together, that the program may write."
+    processes: int = 1
+    "Processes that the program may have at a time, itself included."
+    threads: int = 64
+    "Threads that the program may have at a time."
+    network: Network = "none"
+    "`none`: no network at all; `loopback`: its own loopback interface; `host`: the machine's network."
+
+    def __post_init__(self) -> None:
+        for name in ("cpu_s", "wall_s", "memory_bytes", "stdout_bytes", "report_bytes", "file_bytes", "processes", "threads"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                raise TypeError(f"Limits.{name} must be a number, but got {value!r}")
+            if not 0 < value < float("inf"):
+                raise ValueError(f"Limits.{name} must be positive and finite, but got {value!r}")
+        if self.network not in ("none", "loopback", "host"):
+            raise ValueError(f"Limits.network must be 'none', 'loopback' or 'host', but got {self.network!r}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """How a program is judged. It goes to the judge only, except that same-box tests run beside the candidate."""
+
+    kind: str
+    "`script`: `source` is Python that calls the candidate and raises when it is wrong."
+    strength: Strength
+    source: str = ""
+    "The tests."
+    setup: str = ""
+    "Trusted code that the tests may rely on (a prompt's helpers); run before the candidate's names are bound."
+    entry_point: str = ""
+    "The candidate's function."
+    names: tuple[str, ...] = ()
+    "Further names that the tests read from the candidate's module."
+    modules: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    "Names that the tests use as modules and the candidate is expected to import: name → module."
+    inputs: tuple[Any, ...] = ()
+    expected: tuple[Any, ...] = ()
+    comparison: str = "exact"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (Check, _fields(self))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """A complete program and the check that judges it. The sandbox knows nothing else."""
+
+    files: Mapping[str, str]
+    "Path relative to the work directory → text."
+    main: str
+    "Which of the files is run."
+    language: str = "python"
+    stdin: str = ""
+    limits: Limits = field(default_factory=Limits)
+    check: Check | None = None
+    protocol: str = "default"
+    "The rules of judging, where a benchmark's own differ from the default ones."
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (Program, _fields(self))
+
+    @property
+    def code(self) -> str:
+        """The text of the main file."""
+        return self.files[self.main]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give this program as plain JSON data."""
+        check = None
+        if self.check is not None:
+            check = _fields(self.check)
+            check["modules"] = dict(check["modules"])
+        return _fields(self) | {"files": dict(self.files), "limits": _fields(self.limits), "check": check}
+
+    def digest(self) -> str:
+        """Give the sha256 of everything that a verdict on this program can depend on, as hex.
+
+        Equal programs have equal digests; a change of the code, the check, a limit or the protocol changes it.
+        """
+        text = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"), default=repr)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestResult:
+    """One test's verdict, with a bounded description of what went wrong."""
+
+    __test__ = False  # keeps pytest from collecting it
+
+    name: str
+    passed: bool
+    message: str = ""
+    "The failing assertion or the exception, with the values that it saw."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Execution:
+    """What became of one program. Text fields are bounded and decoded with replacement."""
+
+    status: Status
+    exit_code: int | None = None
+    "The exit code, where the program ended by itself."
+    signal: int | None = None
+    "The signal that ended it, where one did."
+    cpu_s: float = 0.0
+    "CPU seconds of the program and its children."
+    wall_s: float = 0.0
+    "Wall-clock seconds from its start to its verdict."
+    peak_memory_bytes: int = 0
+    "Peak resident memory of the program."
+    stdout: str = ""
+    stderr: str = ""
+    truncated: bool = False
+    "Whether stdout or stderr was longer than what is kept."
+    tests: tuple[TestResult, ...] = ()
+    strength: Strength = Strength.SAME_BOX
+    message: str = ""
+    "One line that says what happened."
+
+    @property
+    def passed(self) -> bool:
+        """Whether every test ran and held."""
+        return self.status is Status.PASSED
+
+    @property
+    def judged(self) -> bool:
+        """Whether this is a verdict on the candidate rather than a fault of ours."""
+        return self.status.is_judged
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give this execution as plain JSON data; fields at their defaults are left out."""
+        row: dict[str, Any] = {"status": self.status.value, "strength": self.strength.value}
+        row |= {name: value for name in _PLAIN_FIELDS if (value := getattr(self, name)) not in (None, "", 0, False)}
+        if self.tests:
+            row["tests"] = [[t.name, t.passed, t.message] if t.message else [t.name, t.passed] for t in self.tests]
+        return row
+
+    @classmethod
+    def from_dict(cls, row: Mapping[str, Any]) -> Self:
+        """Read what `to_dict` wrote; unknown keys are left alone.
+
+        Raises:
+            ValueError: the status or the strength is unknown.
+            KeyError: there is no status.
+        """
+        tests = tuple(
+            TestResult(name=name, passed=passed, message=rest[0] if rest else "")
+            for name, passed, *rest in row.get("tests", ())
+        )
+        return cls(
+            status=Status(row["status"]),
+            strength=Strength(row.get("strength", Strength.SAME_BOX.value)),
+            tests=tests,
+            **{name: row[name] for name in _PLAIN_FIELDS if name in row},
+        )
+
+
+_PLAIN_FIELDS = (
+    "exit_code",
+    "signal",
+    "cpu_s",
+    "wall_s",
+    "peak_memory_bytes",
+    "stdout",
+    "stderr",
+    "truncated",
+    "message",
+)
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    """Give a dataclass' fields, shallow: `dataclasses.asdict` copies deeply and is far slower."""
+    return {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+
+
+def _rebuild(cls: type[Any], fields: dict[str, Any]) -> Any:
+    # Mapping proxies, the frozen default of empty mappings, cannot be pickled themselves.
+    return cls(**{k: dict(v) if isinstance(v, MappingProxyType) else v for k, v in fields.items()})

@@ -1,0 +1,214 @@
+"""Results: the verdicts of a run as arrays, with its metrics and everything that is needed to trust them.
+
+Data only: everything that computes a metric or writes a file stands above this module.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from codeeval import _display
+from codeeval.sample import Attempt
+
+__all__ = ["Estimate", "Results"]
+
+Counts = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Estimate:
+    """A score with its uncertainty. Problems are the sampling unit; NaN means undefined, never 0."""
+
+    value: float
+    stderr: float = math.nan
+    "Standard error of `value`."
+    ci_low: float = math.nan
+    "Lower end of the 95 % interval."
+    ci_high: float = math.nan
+    "Upper end of the 95 % interval."
+    per_problem: npt.NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    "The score of every problem, shape (P,), NaN where it is undefined."
+    unit: str = ""
+    "What the value counts in, where it is not a share."
+
+    @property
+    def n_problems(self) -> int:
+        """How many problems the value rests on."""
+        return int(np.count_nonzero(~np.isnan(self.per_problem)))
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def __format__(self, spec: str) -> str:
+        return format(self.value, spec) if spec else str(self)
+
+    def __str__(self) -> str:
+        if math.isnan(self.value):
+            return "undefined"
+        interval = "" if math.isnan(self.ci_low) else f" (95 % CI {self.ci_low:.3f}–{self.ci_high:.3f})"
+        return f"{self.value:.3f}{interval}"
+
+    def __repr__(self) -> str:
+        return f"Estimate({self}, {self.n_problems} problems)"
+
+
+class Results:
+    """What a run found: attempts in the order of its problems, verdict arrays, and metrics by name.
+
+    `results["pass@1"]` gives an `Estimate`. In a notebook it renders as a table; `print(results)` gives the same
+    as text.
+    """
+
+    def __init__(
+        self,
+        *,
+        manifest: Mapping[str, Any],
+        task_ids: Iterable[str],
+        attempts: Iterable[Attempt],
+        metrics: Mapping[str, Estimate] | None = None,
+        withheld: str = "",
+    ) -> None:
+        self.manifest = dict(manifest)
+        "Everything that the scores depend on: benchmark, versions, limits, guarantees, sampler."
+        self.task_ids = tuple(task_ids)
+        "Every problem of the set, with or without attempts."
+        self.metrics: dict[str, Estimate] = dict(metrics or {})
+        self.withheld = withheld
+        "Why the scores are withheld; empty where they are not."
+        row_by_id = {task_id: row for row, task_id in enumerate(self.task_ids)}
+        self.attempts = tuple(sorted(attempts, key=lambda a: (row_by_id[a.sample.task_id], a.sample.index)))
+        "Sorted by problem, then sample index."
+        self._rows = np.array([row_by_id[a.sample.task_id] for a in self.attempts], dtype=np.int64)  # (A,)
+
+    def __getitem__(self, name: str) -> Estimate:
+        if name not in self.metrics:
+            raise KeyError(f"no metric {name!r} in these results; there are {sorted(self.metrics)}")
+        return self.metrics[name]
+
+    def __len__(self) -> int:
+        return len(self.attempts)
+
+    def __iter__(self) -> Iterator[Attempt]:
+        return iter(self.attempts)
+
+    @property
+    def suites(self) -> tuple[str, ...]:
+        """The suites' names, in the order of the problems."""
+        return tuple(dict.fromkeys(name for a in self.attempts for name in a.executions))
+
+    @property
+    def n_scored(self) -> int:
+        """How many problems have at least one judged attempt."""
+        return int(np.count_nonzero(self.counts()[0]))
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether some problems have no judged attempt, so that the scores are not those of the whole set."""
+        return self.n_scored < len(self.task_ids)
+
+    @property
+    def n_unjudged(self) -> int:
+        """How many attempts ended in a fault of ours."""
+        return sum(not a.judged for a in self.attempts)
+
+    def counts(self, suite: str | None = None) -> Counts:
+        """Give (n, c) per problem: judged and passing attempts, each of shape (P,).
+
+        Args:
+            suite: count this suite's verdicts alone instead of all suites together.
+
+        Raises:
+            KeyError: no attempt has such a suite.
+        """
+        judged, passed = self._verdicts(suite)
+        size = len(self.task_ids)
+        n = np.bincount(self._rows[judged], minlength=size).astype(np.int64)
+        c = np.bincount(self._rows[judged & passed], minlength=size).astype(np.int64)
+        return n, c  # (P,), (P,)
+
+    def passed(self, suite: str | None = None) -> npt.NDArray[np.float64]:
+        """Give the verdicts as an array, shape (P, N): 1 passed, 0 not, NaN where there is no judged attempt."""
+        judged, passed = self._verdicts(suite)
+        width = 1 + max((a.sample.index for a in self.attempts), default=-1)
+        grid = np.full((len(self.task_ids), width), np.nan)  # (P, N)
+        index = np.array([a.sample.index for a in self.attempts], dtype=np.int64)
+        grid[self._rows[judged], index[judged]] = passed[judged]
+        return grid
+
+    def status_counts(self, suite: str | None = None) -> dict[str, int]:
+        """Count attempts by status; over all suites, an attempt counts with its first status that is no pass."""
+        counts: dict[str, int] = {}
+        for attempt in self.attempts:
+            executions = [attempt.executions[suite]] if suite else list(attempt.executions.values())
+            status = next((e.status for e in executions if not e.passed), executions[0].status).value
+            counts[status] = counts.get(status, 0) + 1
+        return counts
+
+    def failures(self, task_id: str | None = None) -> _display.Failures:
+        """Give the attempts that did not pass, of one problem or of all; renders with program, test and values.
+
+        Raises:
+            KeyError: there is no such problem.
+        """
+        if task_id is not None and task_id not in self.task_ids:
+            raise KeyError(f"no task {task_id!r} in these results; ids look like {self.task_ids[:1]}")
+        return _display.Failures(
+            a for a in self.attempts if not a.passed and (task_id is None or a.sample.task_id == task_id)
+        )
+
+    def slowest(self, count: int = 5) -> list[tuple[str, float]]:
+        """Give the problems whose attempts took most CPU seconds on average, slowest first."""
+        cpu_s = np.array([sum(e.cpu_s for e in a.executions.values()) for a in self.attempts])
+        n = np.bincount(self._rows, minlength=len(self.task_ids))
+        mean = np.bincount(self._rows, weights=cpu_s, minlength=len(self.task_ids)) / np.maximum(n, 1)
+        return [(self.task_ids[row], float(mean[row])) for row in np.argsort(-mean, kind="stable")[:count] if n[row]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give scores and counts as plain JSON data (`metrics.json`); NaN becomes None."""
+        n, c = self.counts()
+        return {
+            "metrics": {
+                name: {
+                    "value": _number(e.value),
+                    "stderr": _number(e.stderr),
+                    "ci95": [_number(e.ci_low), _number(e.ci_high)],
+                    "problems": e.n_problems,
+                }
+                for name, e in self.metrics.items()
+            },
+            "withheld": self.withheld or None,
+            "problems": {"scored": self.n_scored, "of": len(self.task_ids)},
+            "attempts": {"judged": int(n.sum()), "passed": int(c.sum()), "not_judged": self.n_unjudged},
+            "status": self.status_counts(),
+        }
+
+    def __str__(self) -> str:
+        return _display.text(self)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return _display.html(self)
+
+    def _verdicts(self, suite: str | None) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        """Give who is judged and who passed, each of shape (A,)."""
+        if suite is not None and self.attempts and suite not in self.suites:
+            raise KeyError(f"no suite {suite!r} in these results; there are {self.suites}")
+        if suite is None:
+            judged = [a.judged for a in self.attempts]
+            passed = [a.passed for a in self.attempts]
+        else:
+            judged = [suite in a.executions and a.executions[suite].judged for a in self.attempts]
+            passed = [suite in a.executions and a.executions[suite].passed for a in self.attempts]
+        return np.array(judged, dtype=np.bool_), np.array(passed, dtype=np.bool_)
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)

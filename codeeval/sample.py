@@ -1,0 +1,59 @@
+"""What a sampler gives (`Sample`) and what became of it (`Attempt`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from codeeval.program import Execution
+
+__all__ = ["Attempt", "Sample"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """One completion of one problem's prompt, exactly as the model gave it."""
+
+    task_id: str
+    completion: str
+    index: int = 0
+    "Which of the problem's samples this is, counted from 0."
+    metadata: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    "Whatever else came with it (finish reason, tokens, seed); JSON data."
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _sample, (self.task_id, self.completion, self.index, dict(self.metadata))
+
+
+def _sample(task_id: str, completion: str, index: int, metadata: dict[str, Any]) -> Sample:
+    return Sample(task_id=task_id, completion=completion, index=index, metadata=metadata)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """A sample, the code that was taken from it, and one execution per suite."""
+
+    sample: Sample
+    code: str
+    "The program that was executed."
+    executions: Mapping[str, Execution]
+    "Suite name → what became of it."
+
+    @property
+    def judged(self) -> bool:
+        """Whether every suite gave a verdict on the candidate (none ended in a fault of ours)."""
+        return all(execution.judged for execution in self.executions.values())
+
+    @property
+    def passed(self) -> bool:
+        """Whether every suite passed."""
+        return bool(self.executions) and all(execution.passed for execution in self.executions.values())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _attempt, (self.sample, self.code, dict(self.executions))
+
+
+def _attempt(sample: Sample, code: str, executions: dict[str, Execution]) -> Attempt:
+    return Attempt(sample=sample, code=code, executions=executions)

@@ -1,0 +1,255 @@
+"""Suites: how a problem's tests turn code into a program with its check.
+
+A suite is fixed with the problem, before any candidate runs, and so is the strength of its verdicts. `ScriptSuite`
+holds tests that are Python code; it reads their syntax tree once to see whether they can be judged *split* (the
+tests run apart and only call the candidate) or need the *same box* (they share more than values with it).
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import functools
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Protocol, runtime_checkable
+
+from codeeval.errors import InvalidProblem
+from codeeval.program import Check, Limits, Program, Strength
+
+__all__ = ["ScriptSuite", "Suite", "Task", "script_strength"]
+
+
+class Task(Protocol):
+    """What a suite may know about the problem that it belongs to."""
+
+    @property
+    def task_id(self) -> str: ...
+    @property
+    def language(self) -> str: ...
+
+
+@runtime_checkable
+class Suite(Protocol):
+    """Tests as a value: turns a candidate's code into a program that can be run and judged."""
+
+    @property
+    def strength(self) -> Strength:
+        """What it would take to forge a pass."""
+
+    def program(self, code: str, *, problem: Task, limits: Limits) -> Program:
+        """Give the program that judges `code`, which is the whole source text of the candidate."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScriptSuite:
+    """Tests as Python code that raises when the candidate is wrong: asserts, or a `check(candidate)`.
+
+    Build it with `ScriptSuite.of`, which finds the strength and the names that the tests need.
+    """
+
+    source: str
+    "The tests, as they run: a `check(entry_point)` call is part of them."
+    entry_point: str
+    setup: str = ""
+    strength: Strength = Strength.SPLIT
+    names: tuple[str, ...] = ()
+    modules: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+    @classmethod
+    def of(
+        cls,
+        test: str,
+        *,
+        entry_point: str,
+        prompt: str = "",
+        canonical_solution: str | None = None,
+        strength: Strength | None = None,
+    ) -> ScriptSuite:
+        """Read tests as the reference harness of HumanEval does: `test`, then `check(entry_point)` if it defines one.
+
+        Args:
+            test: Python source.
+            entry_point: the candidate's function.
+            prompt: the problem's prompt; where it is Python, what it defines is there for the tests too.
+            canonical_solution: the whole reference program, where there is one; its imports and classes tell what
+                the tests' free names are.
+            strength: overrides what the syntax tree suggests.
+
+        Raises:
+            InvalidProblem: the tests are empty or not Python, or the entry point is no identifier.
+        """
+        if not isinstance(entry_point, str) or not entry_point.isidentifier():
+            raise InvalidProblem(f"the entry point must be the name of a function, but got {entry_point!r}")
+        if not isinstance(test, str) or not test.strip():
+            raise InvalidProblem(f"a problem needs tests, but got {test!r}")
+        try:
+            tree = _parse(test)
+        except (SyntaxError, ValueError) as error:
+            raise InvalidProblem(f"the tests are not Python: {error}") from error
+        if not any(not isinstance(n, ast.Import | ast.ImportFrom) and not _is_docstring(n) for n in tree.body):
+            raise InvalidProblem("a problem needs tests, but there is only a comment, a docstring or imports")
+        source = test
+        if any(isinstance(node, ast.FunctionDef) and node.name == "check" for node in tree.body) and entry_point != "check":
+            source = f"{test}\ncheck({entry_point})\n"
+        setup = prompt if _is_python(prompt) else ""
+        free = _free_names(source) - _bound_names(setup) - {entry_point}
+        imports = _imports(canonical_solution or "") | _imports(setup)
+        modules = {n: imports.get(n, n) for n in sorted(free) if n in imports or n in sys.stdlib_module_names}
+        names = tuple(sorted(free - set(modules)))
+        return cls(
+            source=source,
+            entry_point=entry_point,
+            setup=setup,
+            strength=strength or script_strength(source, names=names, canonical_solution=canonical_solution or ""),
+            names=names,
+            modules=MappingProxyType(modules),
+        )
+
+    def program(self, code: str, *, problem: Task, limits: Limits) -> Program:
+        """Give the program that judges `code`; see `Suite.program`."""
+        check = Check(
+            kind="script",
+            strength=self.strength,
+            source=self.source,
+            setup=self.setup,
+            entry_point=self.entry_point,
+            names=self.names,
+            modules=self.modules,
+        )
+        return Program(files={_MAIN: code}, main=_MAIN, language=problem.language, limits=limits, check=check)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        fields = {name: getattr(self, name) for name in ("source", "entry_point", "setup", "strength", "names")}
+        return _rebuild, (fields, dict(self.modules))
+
+
+def script_strength(source: str, *, names: tuple[str, ...] = (), canonical_solution: str = "") -> Strength:
+    """Say whether tests can be judged split, from their syntax tree and the canonical solution's.
+
+    They need the same box where they share more than values with the candidate: its classes, patched names, the
+    state of a random generator, captured output, files, or the candidate's own introspection.
+
+    Args:
+        source: the tests.
+        names: names that the tests read from the candidate's module.
+        canonical_solution: the reference program; its classes can't leave the box.
+    """
+    defined = {n.name: n for n in _parse(canonical_solution).body if isinstance(n, ast.ClassDef)} if canonical_solution else {}
+    if any(name in defined or name in _SHARED_NAMES for name in names):
+        return Strength.SAME_BOX
+    for node in ast.walk(_parse(source)):
+        if isinstance(node, ast.Import):
+            if any(alias.name.partition(".")[0] not in _VALUE_MODULES for alias in node.names):
+                return Strength.SAME_BOX
+        elif isinstance(node, ast.ImportFrom):
+            if node.level or (node.module or "").partition(".")[0] not in _VALUE_MODULES:
+                return Strength.SAME_BOX
+        elif isinstance(node, ast.Attribute) and node.attr in _SHARED_ATTRIBUTES:
+            return Strength.SAME_BOX
+        elif isinstance(node, ast.Name) and node.id in _SHARED_NAMES:
+            return Strength.SAME_BOX
+    return Strength.SPLIT
+
+
+_MAIN = "candidate.py"
+
+#: Modules that tests may use apart from the candidate: they compute on values and hold no state that both must see.
+_VALUE_MODULES = frozenset(
+    "array bisect cmath collections copy dataclasses datetime decimal enum fractions functools heapq itertools json "
+    "math numbers numpy operator random re statistics string textwrap time typing unicodedata zlib hashlib".split()
+)
+#: `random.seed` makes both sides draw from one stream; the others look into the candidate itself.
+_SHARED_ATTRIBUTES = frozenset(
+    "seed setstate getstate __code__ __globals__ __doc__ __annotations__ __closure__ __defaults__ __wrapped__ __dict__ "
+    "cache_info cache_clear".split()
+)
+_SHARED_NAMES = frozenset("globals vars open input exec eval compile __import__ getattr setattr".split())
+
+
+def _is_docstring(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _is_python(text: str) -> bool:
+    try:
+        _parse(text)
+    except (SyntaxError, ValueError):
+        return False
+    return True
+
+
+@functools.lru_cache(maxsize=256)
+def _parse(source: str) -> ast.Module:
+    """Parse, without the warnings about odd escapes that benchmarks are full of."""
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(source)
+
+
+def _imports(source: str) -> dict[str, str]:
+    """Map the names that a program binds to whole modules, at its top level, to these modules."""
+    if not source or not _is_python(source):
+        return {}
+    found = {}
+    for node in _parse(source).body:
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.asname or "." not in alias.name:
+                    found[alias.asname or alias.name] = alias.name
+    return found
+
+
+def _bound_names(source: str) -> set[str]:
+    """Give every name that a program binds at its top level."""
+    if not source:
+        return set()
+    return {name for node in _parse(source).body for name in _bindings(node)}
+
+
+def _bindings(node: ast.AST) -> Iterator[str]:
+    """Give the names that a statement binds in the scope that it stands in."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        yield node.name
+        return
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        for alias in node.names:
+            yield alias.asname or alias.name.partition(".")[0]
+        return
+    if isinstance(node, ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
+        return
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        yield node.id
+    if isinstance(node, ast.ExceptHandler) and node.name:
+        yield node.name
+    for child in ast.iter_child_nodes(node):
+        yield from _bindings(child)
+
+
+def _free_names(source: str) -> set[str]:
+    """Give the global names that a program reads but neither binds at its top level nor finds among the builtins."""
+    import symtable
+
+    table = symtable.symtable(source, "tests", "exec")
+    free: set[str] = set()
+    bound = {s.get_name() for s in table.get_symbols() if s.is_assigned() or s.is_imported() or s.is_namespace()}
+
+    def visit(scope: symtable.SymbolTable) -> None:
+        for symbol in scope.get_symbols():
+            if symbol.is_referenced() and (symbol.is_global() or scope is table):
+                free.add(symbol.get_name())
+            if symbol.is_declared_global() and symbol.is_assigned():
+                bound.add(symbol.get_name())
+        for child in scope.get_children():
+            visit(child)
+
+    visit(table)
+    return free - bound - set(dir(builtins)) - {"__name__", "__file__"}
+
+
+def _rebuild(fields: dict[str, Any], modules: dict[str, str]) -> ScriptSuite:
+    return ScriptSuite(**fields, modules=MappingProxyType(modules))
