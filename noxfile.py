@@ -64,7 +64,6 @@ def demo(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def bench(session: nox.Session) -> None:
-    """Measure the speed against peers; takes minutes and an idle machine. `-- NAME` runs bench/NAME.py alone."""
+    """Measure the speed beside peers; takes minutes and an idle machine. Arguments go to bench/speed.py."""
     session.install("-e", ".[humaneval]")
-    for name in session.posargs or ["speed"]:
-        session.run("python", f"bench/{name}.py")
+    session.run("python", "bench/speed.py", *session.posargs)
