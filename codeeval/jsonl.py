@@ -1,21 +1,36 @@
-"""JSON lines on disk: plain or gzipped, ASCII-escaped so that lone surrogates survive, with line numbers in errors."""
+"""Rows on disk: JSON lines, plain or gzipped, ASCII-escaped so that lone surrogates survive, located in errors."""
 
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import os
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from codeeval.errors import ResultsError
 
-__all__ = ["open_text", "read_jsonl", "write_jsonl"]
+__all__ = ["first_character", "open_bytes", "open_text", "read_json", "read_jsonl", "read_rows", "write_jsonl"]
+
+
+def open_bytes(path: str | os.PathLike[str]) -> IO[bytes]:
+    """Open a file for reading, through gzip where its first bytes say so; its name is not asked."""
+    file = open(path, "rb")  # the caller closes it
+    try:
+        is_gzip = file.peek(2)[:2] == b"\x1f\x8b"
+    except BaseException:
+        file.close()
+        raise
+    return cast(IO[bytes], _OwningGzipFile(file)) if is_gzip else file
 
 
 def open_text(path: str | os.PathLike[str], mode: str = "r") -> IO[str]:
-    """Open a text file as UTF-8, through gzip where its name ends in .gz."""
+    """Open a text file as UTF-8: gzipped when its first bytes (reading) or its suffix .gz (writing) say so."""
+    if mode == "r":
+        return io.TextIOWrapper(open_bytes(path), encoding="utf-8", newline="")
     if os.fspath(path).endswith(".gz"):
         return gzip.open(path, mode + "t", encoding="utf-8", newline="")  # type: ignore[return-value]  # TextIOWrapper
     return open(path, mode, encoding="utf-8", newline="")
@@ -25,27 +40,72 @@ def read_jsonl(path: str | os.PathLike[str]) -> Iterator[tuple[int, dict[str, An
     """Read (line number, row) pairs; blank lines are passed over.
 
     Raises:
-        ResultsError: a line is not a JSON object, or the file is not text; says which line.
+        ResultsError: a line is not a JSON object, or the file is damaged; says which line.
         FileNotFoundError: there is no such file.
     """
     import jsonlines
 
-    number = 0
+    lines = _Numbered(path)
     try:
-        with open_text(path) as file, jsonlines.Reader(file) as reader:
-            while True:
-                try:
-                    row = reader.read(type=dict, skip_empty=True)
-                except EOFError:
-                    return
-                number = reader._line_num  # the only place where jsonlines keeps it between errors
-                yield number, row
+        # Bytes, split at \n alone: the reader decodes line by line, so a bad byte is reported where it stands.
+        # `loads` is given because the default is orjson where it is installed, which refuses NaN and lone surrogates.
+        with open_bytes(path) as file, jsonlines.Reader(lines.of(file), loads=json.loads) as reader:
+            for row in reader.iter(type=dict, skip_empty=True):
+                yield lines.number, row
     except jsonlines.InvalidLineError as error:
-        raise ResultsError(
-            f"{os.fspath(path)}, line {error.lineno}: not a JSON object ({error.line!r:.120})", path=path, line=error.lineno
-        ) from error
-    except (UnicodeDecodeError, gzip.BadGzipFile, EOFError) as error:
-        raise ResultsError(f"{os.fspath(path)}, after line {number}: {error}", path=path, line=number + 1) from error
+        raise _bad_line(path, error.lineno, f"not a JSON object: {_reason(error)} in {error.line!r:.120}") from error
+    except RecursionError as error:
+        raise _bad_line(path, lines.number, "not a JSON object that can be read: it is nested too deeply") from error
+
+
+def read_json(path: str | os.PathLike[str]) -> Any:
+    """Read a file that is one JSON value.
+
+    Raises:
+        ResultsError: it is not JSON, or the file is damaged.
+        FileNotFoundError: there is no such file.
+    """
+    try:
+        with open_bytes(path) as file:
+            return json.loads(file.read().decode("utf-8-sig"))
+    except json.JSONDecodeError as error:
+        raise _bad_line(path, error.lineno, f"not JSON: {error.msg}") from error
+    except UnicodeDecodeError as error:
+        raise _bad_line(path, error.object.count(b"\n", 0, error.start) + 1, f"not UTF-8: {error.reason}") from error
+    except (RecursionError, ValueError) as error:
+        raise ResultsError(f"{os.fspath(path)}: JSON that cannot be read: {error}", path=path) from error
+    except _DAMAGED as error:
+        raise ResultsError(f"{os.fspath(path)}: the file is damaged: {error}", path=path) from error
+
+
+def read_rows(path: str | os.PathLike[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Read (where it stands, row) pairs from JSON lines or from one JSON list of objects; content tells which.
+
+    Raises:
+        ResultsError: something is not a JSON object, or the file is damaged; says where.
+        FileNotFoundError: there is no such file.
+    """
+    name = os.fspath(path)
+    if first_character(path) != "[":
+        for number, row in read_jsonl(path):
+            yield f"{name}, line {number}", row
+        return
+    for number, row in enumerate(read_json(path)):
+        if not isinstance(row, dict):
+            raise ResultsError(f"{name}, item {number}: wanted a JSON object, but got {row!r:.120}", path=path)
+        yield f"{name}, item {number}", row
+
+
+def first_character(path: str | os.PathLike[str]) -> str:
+    """Give the first character of a text that is neither space nor a byte order mark; empty where there is none."""
+    try:
+        with open_bytes(path) as file:
+            while block := file.read(4096):
+                if text := block.removeprefix(b"\xef\xbb\xbf").lstrip():
+                    return text[:1].decode("latin-1")
+    except _DAMAGED as error:
+        raise _bad_line(path, 1, f"the file is damaged: {error}") from error
+    return ""
 
 
 def write_jsonl(path: str | os.PathLike[str], rows: Iterable[Mapping[str, Any]]) -> int:
@@ -55,9 +115,56 @@ def write_jsonl(path: str | os.PathLike[str], rows: Iterable[Mapping[str, Any]])
     count = 0
     try:
         with open_text(scratch, "w") as file:
-            for count, row in enumerate(rows, 1):
+            for row in rows:
                 file.write(json.dumps(row) + "\n")
+                count += 1
         os.replace(scratch, target)
     finally:
         scratch.unlink(missing_ok=True)
     return count
+
+
+#: What reading a torn or corrupted gzip file raises; other OSErrors (no such file, no permission) speak for themselves.
+_DAMAGED = (gzip.BadGzipFile, zlib.error, EOFError)
+
+
+class _OwningGzipFile(gzip.GzipFile):
+    """Closes the file beneath it too, which GzipFile leaves open when it was handed one."""
+
+    def __init__(self, beneath: io.BufferedReader) -> None:
+        self._beneath = beneath
+        super().__init__(fileobj=beneath)
+
+    def close(self) -> None:
+        try:
+            super().close()
+        finally:
+            self._beneath.close()
+
+
+class _Numbered:
+    """Counts the lines of a file that it hands on: jsonlines keeps the number to itself until a line is wrong.
+
+    Damage is reported here, because jsonlines takes the EOFError of a torn gzip file for the end of the rows.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = path
+        self.number = 0
+
+    def of(self, lines: Iterable[bytes]) -> Iterator[bytes]:
+        try:
+            for line in lines:
+                self.number += 1
+                yield line
+        except _DAMAGED as error:
+            raise _bad_line(self.path, self.number + 1, f"the file is damaged: {error}") from error
+
+
+def _reason(error: Exception) -> str:
+    """Give why a line is wrong, without the line number that jsonlines appends."""
+    return str(error.args[0] if error.args else error).rpartition(" (line ")[0] or str(error)
+
+
+def _bad_line(path: str | os.PathLike[str], line: int, reason: str) -> ResultsError:
+    return ResultsError(f"{os.fspath(path)}, line {line}: {reason}", path=path, line=line)
