@@ -1,0 +1,256 @@
+"""Any Python function as a model.
+
+A sync function is called where the samples are consumed, in that thread (CUDA contexts and `no_grad` belong to a
+thread). An async function runs in an event loop of its own, so that it works under a running one, as in notebooks:
+
+    consumer's thread                         helper thread: asyncio.run
+      free place ──────── call_soon_threadsafe ──▶ semaphore (2 × max_in_flight: running, or waiting to be consumed)
+      next(sample) ◀──────── queue ─────────────── max_in_flight workers, each awaiting one call
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import inspect
+import itertools
+import logging
+import queue
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from codeeval.errors import SamplingError
+from codeeval.problem import Problem
+from codeeval.sample import Sample
+
+__all__ = ["FunctionSampler"]
+
+
+class FunctionSampler:
+    """Asks a function for every completion: `FunctionSampler(generate)` calls `generate(prompt) -> str`.
+
+    Args:
+        function: prompt → completion; with `batched`, list of prompts → list of completions. May be `async def`.
+        batched: the function takes and gives lists.
+        batch_size: the most prompts in one call of a batched function.
+        max_in_flight: the most calls of an async function that run at a time.
+        pass_problem: the function takes `Problem` values instead of prompts.
+        name: what to call the model in results; by default the function's name.
+    """
+
+    fixed_indices = False
+
+    def __init__(
+        self,
+        function: Callable[[Any], Any],
+        *,
+        batched: bool = False,
+        batch_size: int = 32,
+        max_in_flight: int = 16,
+        pass_problem: bool = False,
+        name: str = "",
+    ) -> None:
+        if not callable(function):
+            raise TypeError(f"wanted a function from a prompt to a completion, but got {function!r:.200}")
+        for label, value in (("batch_size", batch_size), ("max_in_flight", max_in_flight)):
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise ValueError(f"{label} must be a positive integer, but got {value!r}")
+        self._function = function
+        self._batched = batched
+        self._batch_size = batch_size if batched else 1
+        self._max_in_flight = max_in_flight
+        self._pass_problem = pass_problem
+        self.name = name or _name(function)
+
+    def sample(self, problems: Sequence[Problem], n: int) -> Iterator[Sample]:
+        """Give `n` samples of each problem: in order, or, where the function is async, as they come.
+
+        Raises:
+            SamplingError: the function raised, or gave something else than text; says for which task. What was
+                finished before is given first.
+        """
+        wanted = ((problem, index) for problem in problems for index in range(n))
+        jobs = (_Job(tuple(batch)) for batch in iter(lambda: list(itertools.islice(wanted, self._batch_size)), []))
+        if _is_async(self._function):
+            return _sample_async(self._ask_async, jobs, self._max_in_flight)
+        return itertools.chain.from_iterable(map(self._ask, jobs))
+
+    def describe(self) -> dict[str, Any]:
+        """Say, for a run's manifest, where the samples come from."""
+        batch = {"batch_size": self._batch_size} if self._batched else {}
+        return {"sampler": "FunctionSampler", "function": self.name, **batch}
+
+    def __repr__(self) -> str:
+        return f"FunctionSampler({self.name})"
+
+    def _ask(self, job: _Job) -> list[Sample]:
+        try:
+            answer = self._function(self._question(job))
+        except Exception as error:
+            raise self._failed(job, error) from error
+        return self._samples(job, answer)
+
+    async def _ask_async(self, job: _Job) -> list[Sample]:
+        try:
+            answer = await self._function(self._question(job))
+        except Exception as error:
+            raise self._failed(job, error) from error
+        return self._samples(job, answer)
+
+    def _question(self, job: _Job) -> Any:
+        """Give what the function is called with."""
+        questions = [problem if self._pass_problem else problem.prompt for problem, _ in job.wanted]
+        return questions if self._batched else questions[0]
+
+    def _samples(self, job: _Job, answer: Any) -> list[Sample]:
+        """Turn what the function gave into samples."""
+        answers = self._listed(job, answer) if self._batched else [answer]
+        samples = []
+        for (problem, index), text in zip(job.wanted, answers, strict=True):
+            if not isinstance(text, str):
+                hint = ""
+                if inspect.iscoroutine(text):
+                    text.close()
+                    hint = "; give the async function itself, not a function that calls it"
+                raise SamplingError(
+                    f"{self.name} must give text, but for {problem.task_id}, sample {index}, "
+                    f"it gave {type(text).__name__}: {text!r:.80}{hint}",
+                    task_id=problem.task_id,
+                    index=index,
+                )
+            samples.append(Sample(task_id=problem.task_id, completion=text, index=index))
+        return samples
+
+    def _listed(self, job: _Job, answer: Any) -> list[Any]:
+        """Check that a batch was answered by a list of the same length."""
+        if isinstance(answer, str | bytes) or not hasattr(answer, "__iter__"):
+            raise SamplingError(
+                f"{self.name} is batched and must give a list of texts, but gave {answer!r:.80}{_hint(answer)}",
+                **job.key,
+            )
+        answers = list(answer)
+        if len(answers) != len(job.wanted):
+            raise SamplingError(
+                f"{self.name} must give one text per prompt, but gave {len(answers)} for {len(job.wanted)} prompts "
+                f"({job})",
+                **job.key,
+            )
+        return answers
+
+    def _failed(self, job: _Job, error: Exception) -> SamplingError:
+        return SamplingError(f"{self.name} failed for {job}: {type(error).__name__}: {error}", **job.key)
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """One call of the function."""
+
+    wanted: tuple[tuple[Problem, int], ...]
+
+    @property
+    def key(self) -> dict[str, Any]:
+        """Give the task and index for an error, where the call is about one sample."""
+        if len(self.wanted) > 1:
+            return {}
+        ((problem, index),) = self.wanted
+        return {"task_id": problem.task_id, "index": index}
+
+    def __str__(self) -> str:
+        ends = [f"{problem.task_id}, sample {index}" for problem, index in (self.wanted[0], self.wanted[-1])]
+        return ends[0] if len(self.wanted) == 1 else f"the batch from {ends[0]}, to {ends[1]}"
+
+
+#: How long closing waits for cancelled calls; a coroutine that blocks its loop can't be stopped.
+_CLOSE_TIMEOUT_S = 10.0
+_END = object()
+
+
+def _sample_async(ask: Callable[[_Job], Any], jobs: Iterator[_Job], max_in_flight: int) -> Iterator[Sample]:
+    """Give the samples of async calls as they come; see the picture at the top."""
+    done: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    loop = asyncio.new_event_loop()
+    places = asyncio.Semaphore(2 * max_in_flight)
+    work: asyncio.Task[None] | None = None
+
+    async def worker() -> None:
+        while True:
+            await places.acquire()
+            job = next(jobs, None)
+            if job is None:
+                places.release()
+                return
+            done.put(await ask(job))
+
+    async def work_off() -> None:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(max_in_flight):
+                group.create_task(worker())
+
+    def run() -> None:
+        nonlocal work
+        try:
+            with asyncio.Runner(loop_factory=lambda: loop) as runner:
+                work = loop.create_task(work_off())
+                runner.run(_waited(work))
+        except BaseException as error:  # noqa: BLE001  # handed on to the consumer
+            done.put(error)
+        finally:
+            done.put(_END)
+
+    context = contextvars.copy_context()
+    thread = threading.Thread(target=context.run, args=(run,), name="codeeval-sampler", daemon=True)
+    thread.start()
+    try:
+        while (item := done.get()) is not _END:
+            if isinstance(item, BaseException):
+                raise _first_error(item)
+            _call(loop, places.release)
+            yield from item
+    finally:
+        _call(loop, lambda: work is not None and work.cancel())
+        thread.join(_CLOSE_TIMEOUT_S)
+        if thread.is_alive():
+            _log.warning("a call of the model function could not be cancelled and is still running")
+
+
+_log = logging.getLogger("codeeval")
+
+
+async def _waited(work: asyncio.Task[None]) -> None:
+    try:
+        await work
+    except asyncio.CancelledError:
+        return
+
+
+def _call(loop: asyncio.AbstractEventLoop, callback: Callable[[], object]) -> None:
+    """Run a callback in the loop, if the loop is still there."""
+    try:
+        loop.call_soon_threadsafe(callback)
+    except RuntimeError:  # it has ended and is closed
+        return
+
+
+def _first_error(error: BaseException) -> BaseException:
+    """Give the error that ended a task group."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+def _is_async(function: Callable[..., Any]) -> bool:
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
+
+
+def _name(function: Callable[..., Any]) -> str:
+    inner = getattr(function, "func", function)  # functools.partial
+    return getattr(inner, "__qualname__", "") or type(inner).__name__
+
+
+def _hint(answer: Any) -> str:
+    if not inspect.iscoroutine(answer):
+        return ""
+    answer.close()
+    return "; give the async function itself, not a function that calls it"
