@@ -347,7 +347,8 @@ def _plain(value: Any) -> Any:
 
 
 def _rebuild(fields: dict[str, Any]) -> Problem:
-    return Problem(**{k: MappingProxyType(v) if k in ("suites", "metadata") else v for k, v in fields.items()})
+    proxies = {name: MappingProxyType(fields[name]) for name in ("suites", "metadata")}
+    return Problem(**(fields | proxies))
 
 
 def _rebuild_set(problems: tuple[Problem, ...], name: str, version: str, revision: str) -> ProblemSet:
