@@ -5,6 +5,7 @@ Data only: everything that computes a metric or writes a file stands above this 
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from codeeval import _display
+from codeeval.program import Status
 from codeeval.sample import Attempt
 
 __all__ = ["Estimate", "Results"]
@@ -62,7 +64,12 @@ class Results:
     """What a run found: attempts in the order of its problems, verdict arrays, and metrics by name.
 
     `results["pass@1"]` gives an `Estimate`. In a notebook it renders as a table; `print(results)` gives the same
-    as text.
+    as text. Where scores are withheld every metric is undefined, so that no number can be read off by accident;
+    whoever wants one all the same calls a metric: `PassAtK(1)(results)`.
+
+    Raises:
+        ValueError: a task id occurs twice, an attempt belongs to none of the problems, or two attempts are the
+            same sample of a problem.
     """
 
     def __init__(
@@ -78,13 +85,16 @@ class Results:
         "Everything that the scores depend on: benchmark, versions, limits, guarantees, sampler."
         self.task_ids = tuple(task_ids)
         "Every problem of the set, with or without attempts."
-        self.metrics: dict[str, Estimate] = dict(metrics or {})
         self.withheld = withheld
         "Why the scores are withheld; empty where they are not."
-        row_by_id = {task_id: row for row, task_id in enumerate(self.task_ids)}
-        self.attempts = tuple(sorted(attempts, key=lambda a: (row_by_id[a.sample.task_id], a.sample.index)))
+        self.metrics: dict[str, Estimate] = dict(metrics or {})
+        "Scores by name; undefined where they are withheld."
+        if withheld:
+            self.metrics = {name: Estimate(value=math.nan, unit=e.unit) for name, e in self.metrics.items()}
+        self._row_by_id = _rows_of(self.task_ids)
+        self.attempts = _ordered(attempts, self._row_by_id)
         "Sorted by problem, then sample index."
-        self._rows = np.array([row_by_id[a.sample.task_id] for a in self.attempts], dtype=np.int64)  # (A,)
+        self._rows = np.array([self._row_by_id[a.sample.task_id] for a in self.attempts], dtype=np.int64)  # (A,)
 
     def __getitem__(self, name: str) -> Estimate:
         if name not in self.metrics:
@@ -99,7 +109,7 @@ class Results:
 
     @property
     def suites(self) -> tuple[str, ...]:
-        """The suites' names, in the order of the problems."""
+        """The suites' names, in the order in which attempts show them."""
         return tuple(dict.fromkeys(name for a in self.attempts for name in a.executions))
 
     @property
@@ -114,8 +124,8 @@ class Results:
 
     @property
     def n_unjudged(self) -> int:
-        """How many attempts ended in a fault of ours."""
-        return sum(not a.judged for a in self.attempts)
+        """How many attempts have no verdict, because a fault of ours ended them."""
+        return len(self.attempts) - int(self.counts()[0].sum())
 
     def counts(self, suite: str | None = None) -> Counts:
         """Give (n, c) per problem: judged and passing attempts, each of shape (P,).
@@ -141,14 +151,25 @@ class Results:
         grid[self._rows[judged], index[judged]] = passed[judged]
         return grid
 
+    def statuses(self, suite: str | None = None) -> tuple[Status | None, ...]:
+        """Give one status per attempt, in their order; None where the attempt was not run on that suite.
+
+        Over all suites together an attempt is a SANDBOX_ERROR when one of them is, for then it has no verdict;
+        else it has its first status that is no pass.
+
+        Raises:
+            KeyError: no attempt has such a suite.
+        """
+        if suite is None:
+            return tuple(_overall([e.status for e in a.executions.values()]) for a in self.attempts)
+        if self.attempts and suite not in self.suites:
+            raise KeyError(f"no suite {suite!r} in these results; there are {self.suites}")
+        return tuple(a.executions[suite].status if suite in a.executions else None for a in self.attempts)
+
     def status_counts(self, suite: str | None = None) -> dict[str, int]:
-        """Count attempts by status; over all suites, an attempt counts with its first status that is no pass."""
-        counts: dict[str, int] = {}
-        for attempt in self.attempts:
-            executions = [attempt.executions[suite]] if suite else list(attempt.executions.values())
-            status = next((e.status for e in executions if not e.passed), executions[0].status).value
-            counts[status] = counts.get(status, 0) + 1
-        return counts
+        """Count attempts by status, in the order of `Status`; see `statuses` for attempts with several suites."""
+        statuses = self.statuses(suite)
+        return {status.value: count for status in Status if (count := statuses.count(status))}
 
     def failures(self, task_id: str | None = None) -> _display.Failures:
         """Give the attempts that did not pass, of one problem or of all; renders with program, test and values.
@@ -156,7 +177,7 @@ class Results:
         Raises:
             KeyError: there is no such problem.
         """
-        if task_id is not None and task_id not in self.task_ids:
+        if task_id is not None and task_id not in self._row_by_id:
             raise KeyError(f"no task {task_id!r} in these results; ids look like {self.task_ids[:1]}")
         return _display.Failures(
             a for a in self.attempts if not a.passed and (task_id is None or a.sample.task_id == task_id)
@@ -164,13 +185,13 @@ class Results:
 
     def slowest(self, count: int = 5) -> list[tuple[str, float]]:
         """Give the problems whose attempts took most CPU seconds on average, slowest first."""
-        cpu_s = np.array([sum(e.cpu_s for e in a.executions.values()) for a in self.attempts])
+        cpu_s = np.array([sum(e.cpu_s for e in a.executions.values()) for a in self.attempts], dtype=np.float64)
         n = np.bincount(self._rows, minlength=len(self.task_ids))
         mean = np.bincount(self._rows, weights=cpu_s, minlength=len(self.task_ids)) / np.maximum(n, 1)
         return [(self.task_ids[row], float(mean[row])) for row in np.argsort(-mean, kind="stable")[:count] if n[row]]
 
     def to_dict(self) -> dict[str, Any]:
-        """Give scores and counts as plain JSON data (`metrics.json`); NaN becomes None."""
+        """Give scores and counts as plain JSON data (`metrics.json`); NaN and infinity become None."""
         n, c = self.counts()
         return {
             "metrics": {
@@ -199,16 +220,39 @@ class Results:
 
     def _verdicts(self, suite: str | None) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
         """Give who is judged and who passed, each of shape (A,)."""
-        if suite is not None and self.attempts and suite not in self.suites:
-            raise KeyError(f"no suite {suite!r} in these results; there are {self.suites}")
-        if suite is None:
-            judged = [a.judged for a in self.attempts]
-            passed = [a.passed for a in self.attempts]
-        else:
-            judged = [suite in a.executions and a.executions[suite].judged for a in self.attempts]
-            passed = [suite in a.executions and a.executions[suite].passed for a in self.attempts]
+        statuses = self.statuses(suite)
+        judged = [status is not None and status.is_judged for status in statuses]
+        passed = [status is Status.PASSED for status in statuses]
         return np.array(judged, dtype=np.bool_), np.array(passed, dtype=np.bool_)
 
 
+def _rows_of(task_ids: tuple[str, ...]) -> dict[str, int]:
+    row_by_id = {task_id: row for row, task_id in enumerate(task_ids)}
+    if len(row_by_id) < len(task_ids):
+        twice = next(task_id for row, task_id in enumerate(task_ids) if row_by_id[task_id] != row)
+        raise ValueError(f"task_ids must be unique, but {twice!r} occurs more than once")
+    return row_by_id
+
+
+def _ordered(attempts: Iterable[Attempt], row_by_id: Mapping[str, int]) -> tuple[Attempt, ...]:
+    attempts = list(attempts)
+    for attempt in attempts:
+        if attempt.sample.task_id not in row_by_id:
+            raise ValueError(f"an attempt is at {attempt.sample.task_id!r}, none of the {len(row_by_id)} task_ids")
+    attempts.sort(key=lambda a: (row_by_id[a.sample.task_id], a.sample.index))
+    for one, other in itertools.pairwise(attempts):
+        if (one.sample.task_id, one.sample.index) == (other.sample.task_id, other.sample.index):
+            raise ValueError(f"two attempts are sample {one.sample.index} of {one.sample.task_id!r}")
+    return tuple(attempts)
+
+
+def _overall(statuses: list[Status]) -> Status | None:
+    if not statuses:
+        return None
+    if Status.SANDBOX_ERROR in statuses:
+        return Status.SANDBOX_ERROR
+    return next((status for status in statuses if status is not Status.PASSED), Status.PASSED)
+
+
 def _number(value: float) -> float | None:
-    return None if math.isnan(value) else float(value)
+    return float(value) if math.isfinite(value) else None

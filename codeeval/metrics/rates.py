@@ -19,7 +19,8 @@ class StatusRates:
     SANDBOX_ERROR is no verdict on a candidate; its share, over all attempts, is `rate/sandbox_error`.
 
     Args:
-        suite: rate this suite alone; by default an attempt counts with its first status that is no pass.
+        suite: rate this suite alone, under names as `rate/failed[base]`; by default an attempt counts with the
+            status that `Results.statuses` gives it.
     """
 
     min_samples = 1
@@ -28,32 +29,34 @@ class StatusRates:
         self.suite = suite
 
     def __call__(self, results: Results) -> Mapping[str, Estimate]:
-        """Give one estimate per status that occurred."""
-        row_by_id = {task_id: row for row, task_id in enumerate(results.task_ids)}
-        statuses = list(Status)
-        counts = np.zeros((len(row_by_id), len(statuses)))  # (P, S)
-        for attempt in results.attempts:
-            status = self._status_of(attempt.executions)
-            counts[row_by_id[attempt.sample.task_id], statuses.index(status)] += 1
-        ours = statuses.index(Status.SANDBOX_ERROR)
+        """Give one estimate per status that occurred, in the order of `Status`.
+
+        Raises:
+            KeyError: no attempt has such a suite.
+        """
+        counts = self._counts(results)  # (P, S)
+        ours = _STATUSES.index(Status.SANDBOX_ERROR)
         asked = counts.sum(axis=1)  # (P,)
-        judged = asked - counts[:, ours]
-        label = f"[{self.suite}]" if self.suite else ""
+        judged = asked - counts[:, ours]  # (P,)
+        label = "" if self.suite is None else f"[{self.suite}]"
         estimates = {}
-        for column, status in enumerate(statuses):
+        for column, status in enumerate(_STATUSES):
             if counts[:, column].any():
                 of = asked if column == ours else judged
                 share = np.divide(counts[:, column], of, out=np.full(len(of), np.nan), where=of > 0)
                 estimates[f"rate/{status.value}{label}"] = mean_over_problems(share)
         return estimates
 
-    def _status_of(self, executions: Mapping[str, object]) -> Status:
-        from codeeval.program import Execution
-
-        chosen = [executions[self.suite]] if self.suite else list(executions.values())
-        found = [e.status for e in chosen if isinstance(e, Execution)]
-        ours = [s for s in found if s is Status.SANDBOX_ERROR]
-        return next(iter(ours), next((s for s in found if s is not Status.PASSED), Status.PASSED))
-
     def __repr__(self) -> str:
         return f"StatusRates({'' if self.suite is None else f'suite={self.suite!r}'})"
+
+    def _counts(self, results: Results) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
+        row_by_id = {task_id: row for row, task_id in enumerate(results.task_ids)}
+        counts = np.zeros((len(row_by_id), len(_STATUSES)), dtype=np.int64)  # (P, S)
+        for attempt, status in zip(results.attempts, results.statuses(self.suite), strict=True):
+            if status is not None:
+                counts[row_by_id[attempt.sample.task_id], _STATUSES.index(status)] += 1
+        return counts
+
+
+_STATUSES = list(Status)

@@ -1,0 +1,313 @@
+"""How results and failures look, above all when a model wrote something hostile."""
+
+from __future__ import annotations
+
+import re
+import time
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from codeeval import _display
+from codeeval.metrics import PassAtK
+from codeeval.program import Execution, Status, TestResult
+from codeeval.results import Estimate, Results
+from codeeval.sample import Attempt, Sample
+
+HOSTILE = {
+    "markup": "</pre></details><img src=x onerror=alert(1)>",
+    "script": "<script>alert('owned')</script>",
+    "attribute": '" onmouseover="alert(1)',
+    "clear screen": "\x1b[2J\x1b[H",
+    "window title": "\x1b]0;owned\x07",
+    "8-bit escape": "\x9b31m\x9d",
+    "bidi": "\u202e\u2066 }if admin\u2069\u200f",
+    "nul": "a\x00b",
+    "backspace": "bad\b\b\bgood\rok",
+    "lone surrogate": "\ud800 and \udfff",
+    "line separators": "a\u2028b\u2029c\x85d\x0be\x0cf",
+    "zero width": "a\u200bb\ufeffc",
+    "tags": "\U000e0041",
+    "ten megabytes in one line": "<" * 10_000_000,
+    "ten megabytes of lines": "\x1b\n" * 5_000_000,
+}
+ALLOWED_TAGS = {"div", "table", "tr", "th", "td", "details", "summary", "pre"}
+
+
+def failing(text: str, *, task_id: str = "toy/0", index: int = 0, status: Status = Status.FAILED) -> Attempt:
+    """Build an attempt with `text` wherever a model or a candidate can put some."""
+    execution = Execution(
+        status=status,
+        stdout=text,
+        stderr=text,
+        message=text,
+        tests=(TestResult(name=text, passed=False, message=text),),
+    )
+    return Attempt(
+        sample=Sample(task_id=task_id, completion=text, index=index), code=text, executions={"tests": execution}
+    )
+
+
+def hostile_results(text: str) -> Results:
+    """Build results with `text` also in every label that a file could bring."""
+    return Results(
+        manifest={
+            "benchmark": {"name": text, "version": text, "sha256": text},
+            "executor": {"isolation": {"held": {text: 1}, "missing": {text: text}}},
+        },
+        task_ids=[text, "other"],
+        attempts=[failing(text, task_id=text), failing(text, task_id=text, index=1, status=Status.SANDBOX_ERROR)],
+        metrics={text: Estimate(value=0.5, unit=text)},
+    )
+
+
+def shown_as_text(text: str) -> list[str]:
+    r = hostile_results(text)
+    return [str(r), repr(r.failures())]
+
+
+def shown_as_html(text: str) -> list[str]:
+    r = hostile_results(text)
+    return [r._repr_html_(), r.failures()._repr_html_()]
+
+
+class _Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: set[str] = set()
+        self.open: list[str] = []
+        self.data: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+        self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.data.append(data)
+
+
+def parse(page: str) -> _Tags:
+    parser = _Tags()
+    parser.feed(page)
+    parser.close()
+    assert parser.open == []
+    return parser
+
+
+class TestHostileText:
+    @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+    def test_a_terminal_gets_printable_characters_only(self, text: str) -> None:
+        for shown in shown_as_text(text):
+            assert all(character.isprintable() or character == "\n" for character in shown)
+            shown.encode()
+
+    @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+    def test_a_notebook_gets_our_tags_only(self, text: str) -> None:
+        for page in shown_as_html(text):
+            parser = parse(page)
+            assert parser.tags <= ALLOWED_TAGS
+            assert parser.attributes <= {"style", "open"}
+            assert all(character.isprintable() or character == "\n" for character in page)
+            page.encode()
+
+    @given(st.text(st.characters(), max_size=60))
+    def test_no_text_whatever_gets_through_raw(self, text: str) -> None:
+        for shown in shown_as_text(text):
+            assert all(character.isprintable() or character == "\n" for character in shown)
+        for page in shown_as_html(text):
+            assert parse(page).tags <= ALLOWED_TAGS
+
+    @pytest.mark.parametrize("name", ["ten megabytes in one line", "ten megabytes of lines"])
+    def test_ten_megabytes_are_cut_quickly(self, name: str) -> None:
+        attempts = [failing(HOSTILE[name], index=index) for index in range(30)]
+        failures = _display.Failures(attempts)
+
+        started = time.perf_counter()
+        text, page = repr(failures), failures._repr_html_()
+
+        assert time.perf_counter() - started < 10
+        assert len(text) < 500_000
+        assert len(page) < 1_500_000
+
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [
+            ("\x1b[31m", r"\x1b[31m"),
+            ("\u202e", r"\u202e"),
+            ("\ud800", r"\ud800"),
+            ("\x00", r"\x00"),
+            ("a\tb\r\nc", "a   b\nc"),
+            ("héllo 你好 → ∀", "héllo 你好 → ∀"),
+        ],
+    )
+    def test_unprintable_characters_are_spelled_out(self, text: str, expected: str) -> None:
+        assert _display.visible(text) == expected
+
+
+class TestResultsReport:
+    @staticmethod
+    def scored(judged: int, of: int, *, withheld: str = "") -> Results:
+        attempts = [failing("x", task_id=f"HumanEval/{i}", status=Status.PASSED) for i in range(judged)]
+        manifest = {
+            "benchmark": {"name": "HumanEval", "version": "1.0", "sha256": "abcdef0123456789"},
+            "executor": {"isolation": {"held": {"net": "no network"}, "missing": {"cgroup": "read-only"}}},
+        }
+        task_ids = [f"HumanEval/{i}" for i in range(of)]
+        r = Results(manifest=manifest, task_ids=task_ids, attempts=attempts, withheld=withheld)
+        if not r.withheld:
+            r.metrics.update(PassAtK(1)(r))
+        return r
+
+    def test_shows_score_interval_problems_samples_status_and_provenance(self) -> None:
+        r = self.scored(164, 164)
+        low = f"{r['pass@1'].ci_low:.3f}"
+
+        for shown in (str(r), "\n".join(parse(r._repr_html_()).data)):
+            for part in ("HumanEval 1.0", "abcdef01", "pass@1", "1.000", low, "164 problems", "1 per problem"):
+                assert part in shown
+            for part in ("passed 100.0% (164)", "net · MISSING: cgroup (read-only)"):
+                assert part in shown
+            assert "PARTIAL" not in shown
+            assert "NOT JUDGED" not in shown
+
+    def test_a_partial_score_never_looks_like_a_full_one(self) -> None:
+        r = self.scored(12, 164)
+
+        score_line = next(line for line in str(r).split("\n") if "pass@1" in line)
+        assert "PARTIAL 12/164 problems" in score_line
+        assert "!! PARTIAL: 12/164 problems" in str(r)
+        assert r._repr_html_().count("12/164 problems") == 2
+
+    def test_a_metric_that_is_undefined_for_some_problems_is_marked_partial(self) -> None:
+        attempts = [failing("x", task_id=t, index=i) for t, i in (("a", 0), ("a", 1), ("b", 0))]
+        r = Results(manifest={}, task_ids=["a", "b"], attempts=attempts)
+        r.metrics.update(PassAtK(1, 2)(r))
+
+        lines = {line.split()[0]: line for line in str(r).split("\n") if "pass@" in line}
+
+        assert "PARTIAL" not in lines["pass@1"]
+        assert "PARTIAL 1/2 problems" in lines["pass@2"]
+        assert "1–2 per problem" in str(r)
+
+    def test_withheld_scores_are_replaced_by_the_reason(self) -> None:
+        r = self.scored(2, 2, withheld="5 of 100 attempts were not judged")
+        r.metrics["pass@1"] = Estimate(value=0.123)
+
+        for shown in (str(r), r._repr_html_()):
+            assert "WITHHELD: 5 of 100 attempts were not judged" in shown
+            assert "0.123" not in shown
+
+    def test_what_was_not_judged_is_loud_and_says_why(self) -> None:
+        attempts = [failing("worker lost", task_id="a", status=Status.SANDBOX_ERROR), failing("x", task_id="b")]
+        r = Results(manifest={}, task_ids=["a", "b"], attempts=attempts)
+
+        assert "!! NOT JUDGED: 1 of 2 attempts" in str(r)
+        assert "worker lost" in str(r)
+        assert "failed 100.0% (1)" in str(r)
+
+    @pytest.mark.parametrize(
+        ("manifest", "expected"),
+        [
+            ({"executor": {"isolation": "namespaces, seccomp"}}, "namespaces, seccomp"),
+            ({"executor": {"isolation": {"held": ["pids"], "missing": []}}}, "pids"),
+            (
+                {"executor": {"isolation": {"held": {"net": "no network"}, "missing": {"pid": "EPERM"}}}},
+                "net · MISSING: pid (EPERM)",
+            ),
+            ({"executor": {"isolation": {"held": {}, "missing": ["pid"]}}}, "none · MISSING: pid"),
+            ({"executor": "remote", "benchmark": "mine"}, "mine"),
+        ],
+    )
+    def test_a_manifest_of_another_shape_is_shown_as_it_is(self, manifest: dict[str, object], expected: str) -> None:
+        assert expected in str(Results(manifest=manifest, task_ids=["a"], attempts=[]))
+
+    def test_html_needs_no_script_no_network_and_no_fixed_ground(self) -> None:
+        page = self.scored(12, 164)._repr_html_()
+
+        assert not re.search(r"<script|javascript|https?://|@import|url\(", page)
+        assert set(re.findall(r"background:([^;\"]+)", page)) == {"transparent"}
+        assert not re.search(r"(?<!-)\bcolor:(?!inherit|currentColor)", page)
+
+
+class TestFailures:
+    def test_shows_the_program_the_assertion_with_values_and_stderr(self) -> None:
+        execution = Execution(
+            status=Status.FAILED,
+            stderr="Traceback (most recent call last):\n  …\nAssertionError",
+            tests=(
+                TestResult(name="test 1", passed=True),
+                TestResult(name="test 2", passed=False, message="assert add(1, 2) == 3\n  add(1, 2) = 4"),
+            ),
+        )
+        code = "def add(a, b):\n\treturn a + b + 1\n"
+        attempt = Attempt(
+            sample=Sample(task_id="HumanEval/3", completion=code, index=7), code=code, executions={"tests": execution}
+        )
+        failures = _display.Failures([attempt])
+
+        for shown in (repr(failures), "\n".join(parse(failures._repr_html_()).data)):
+            for part in ("HumanEval/3 sample 7", "failed", "2 |     return a + b + 1", "assert add(1, 2) == 3"):
+                assert part in shown
+            assert "add(1, 2) = 4" in shown
+            assert "AssertionError" in shown
+            assert "test 1" not in shown
+            assert "3 |" not in shown
+
+    def test_a_suite_that_passed_is_not_blamed(self) -> None:
+        good, bad = Execution(status=Status.PASSED, stderr="fine"), Execution(status=Status.CRASHED, signal=11)
+        attempt = Attempt(sample=Sample(task_id="a", completion=""), code="x", executions={"base": good, "plus": bad})
+
+        shown = repr(_display.Failures([attempt]))
+
+        assert "fine" not in shown
+        assert "plus: crashed after 0.00 CPU s, signal 11" in shown
+
+    def test_a_long_program_keeps_its_first_and_last_lines_with_their_numbers(self) -> None:
+        shown = _display._numbered("".join(f"line_{n}\n" for n in range(1, 1001))).split("\n")
+
+        assert shown[0] == "   1 | line_1"
+        assert shown[-1] == "1000 | line_1000"
+        assert sum("lines left out" in line for line in shown) == 1
+        assert "     … 860 lines left out" in shown
+
+    @pytest.mark.parametrize("lines", [0, 1, 139, 140, 141, 142, 300])
+    @pytest.mark.parametrize("width", [0, 1, 100, 1000])
+    @pytest.mark.parametrize("end", ["", "\n"])
+    def test_every_line_is_shown_once_or_counted_as_left_out(self, lines: int, width: int, end: str) -> None:
+        code = "\n".join("x" * width for _ in range(lines)) + end
+
+        accounted = 0
+        for line in _display._numbered(code).split("\n"):
+            left_out = re.fullmatch(r" *… ([\d,]+) lines? left out", line)
+            if left_out:
+                accounted += int(left_out[1].replace(",", ""))
+            else:
+                accounted += 1
+                assert int(line.partition("|")[0]) == accounted
+
+        assert accounted == max(1, code.count("\n") + (not code.endswith("\n")))
+
+    def test_is_a_sequence_whose_slices_show_the_next(self) -> None:
+        attempts = [failing("x", index=index) for index in range(60)]
+        failures = _display.Failures(attempts)
+
+        assert (len(failures), failures[3], list(failures[58:])) == (60, attempts[3], attempts[58:])
+        assert repr(failures).endswith("… and 55 more; failures[5:] shows the next")
+        assert "toy/0 sample 5 " in repr(failures[5:])
+        assert "more; failures[50:] shows the next" in failures._repr_html_()
+
+    def test_each_attempt_folds(self) -> None:
+        page = _display.Failures([failing("x"), failing("y", index=1)])._repr_html_()
+
+        assert page.count("<details") == 2
+        assert page.count("<details open>") == 1
+
+    def test_a_fault_of_ours_is_not_blamed_on_the_candidate(self) -> None:
+        assert "not judged: our fault" in repr(_display.Failures([failing("x", status=Status.SANDBOX_ERROR)]))
