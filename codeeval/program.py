@@ -6,7 +6,6 @@ types and nothing above them. Standard library only.
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 from collections.abc import Mapping
@@ -124,9 +123,10 @@ class Program:
     check: Check | None = None
     protocol: str = "default"
     "The rules of judging, where a benchmark's own differ from the default ones."
+    _digest: str = field(default="", init=False, repr=False, compare=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (Program, _fields(self))
+        return _rebuild, (Program, {k: v for k, v in _fields(self).items() if k != "_digest"})
 
     @property
     def code(self) -> str:
@@ -139,15 +139,25 @@ class Program:
         if self.check is not None:
             check = _fields(self.check)
             check["modules"] = dict(check["modules"])
-        return _fields(self) | {"files": dict(self.files), "limits": _fields(self.limits), "check": check}
+        return {
+            "language": self.language,
+            "files": dict(self.files),
+            "main": self.main,
+            "stdin": self.stdin,
+            "limits": _fields(self.limits),
+            "check": check,
+            "protocol": self.protocol,
+        }
 
     def digest(self) -> str:
         """Give the sha256 of everything that a verdict on this program can depend on, as hex.
 
         Equal programs have equal digests; a change of the code, the check, a limit or the protocol changes it.
         """
-        text = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"), default=repr)
-        return hashlib.sha256(text.encode()).hexdigest()
+        if not self._digest:
+            text = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"), default=repr)
+            object.__setattr__(self, "_digest", hashlib.sha256(text.encode()).hexdigest())
+        return self._digest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,7 +249,7 @@ _PLAIN_FIELDS = (
 
 def _fields(value: Any) -> dict[str, Any]:
     """Give a dataclass' fields, shallow: `dataclasses.asdict` copies deeply and is far slower."""
-    return {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+    return {name: getattr(value, name) for name in type(value).__dataclass_fields__}
 
 
 def _rebuild(cls: type[Any], fields: dict[str, Any]) -> Any:

@@ -1,0 +1,255 @@
+"""The child's side: runs the candidate's code and answers the calls that the judge makes.
+
+This process is the candidate's: everything here can be read and overwritten by it. Nothing that it says is believed
+beyond what it says, and it never holds a test (except for same-box tests), an expected value, or the verdict.
+
+    judge → child (marshal: it is trusted)                 child → judge (JSON: it is not)
+    [code, name, seed]                                     ["compile", type, text] | ["raised", …] when it fails
+    ["call", name | number, args, kwargs]                  ["answer", value, args after the call | null]
+    ["next", number]                                       ["answer", item, null] | ["end"]
+    ["get", [names]]                                       ["names", [[kind, …], …]]
+    ["test", source, token]                                ["tested", token]
+    ["answer", value] | ["raised", …]                      ["call", number, args, kwargs]: a function of the test's
+"""
+
+from __future__ import annotations
+
+import builtins
+import linecache
+import marshal
+import os
+import random
+import sys
+import traceback
+import types
+from typing import Any, Dict, List, NoReturn, Optional
+
+from codeeval.sandbox import _codec
+
+__all__ = ["STARTED", "run"]
+
+#: Written to the judge when the child is set up and before it has seen any code of the candidate's. A child that ends
+#: without it failed for a reason of ours; once written, it can't be taken back.
+STARTED = b"!"
+_TEXT = 4000
+
+
+def run(control: int) -> NoReturn:
+    """Serve one job on the control socket, then leave without finalisation."""
+    _Child(control).serve()
+    os._exit(0)
+
+
+class _Child:
+    def __init__(self, control: int) -> None:
+        self.control = control
+        self.kept: List[Any] = []
+        self.namespace: Dict[str, Any] = {}
+        self.filename = self.code_text = ""
+        self.stdout, self.stderr = sys.stdout, sys.stderr
+
+    def serve(self) -> None:
+        program = self.receive()
+        if program is None or not self.load(program):
+            return
+        while True:
+            message = self.receive()
+            if message is None:
+                return
+            self.answer(message)
+
+    # -------------------------------------------------------------------------------------------- frames
+
+    def receive(self) -> Any:
+        head = self.read(_codec.HEADER.size)
+        if head is None:
+            return None
+        text = self.read(_codec.HEADER.unpack(head)[0])
+        return None if text is None else marshal.loads(text)
+
+    def read(self, size: int) -> Optional[bytes]:
+        data = os.read(self.control, size)
+        while data and len(data) < size:
+            more = os.read(self.control, size - len(data))
+            if not more:
+                return None
+            data += more
+        return data or None
+
+    def send(self, message: Any) -> None:
+        for stream in (self.stdout, self.stderr):
+            try:
+                stream.flush()
+            except (OSError, ValueError):  # the candidate may have closed it
+                pass
+        data = _codec.pack(message)
+        while data:
+            data = data[os.write(self.control, data) :]
+
+    # -------------------------------------------------------------------------------------------- the candidate
+
+    def load(self, program: List[Any]) -> bool:
+        """Compile and run the candidate's module; say so when that fails."""
+        module = types.ModuleType("candidate")
+        code_text, self.filename, seed = program
+        self.code_text, self.namespace = code_text, module.__dict__
+        self.namespace["__file__"] = self.filename
+        sys.modules["candidate"] = module
+        random.seed(seed)
+        try:
+            code = compile(code_text, self.filename, "exec", dont_inherit=True)
+        except BaseException as error:
+            self.send(["compile", type(error).__name__, _text_of(error)])
+            return False
+        try:
+            exec(code, self.namespace)
+        except BaseException as error:
+            self.send(self.raised(error))
+            return False
+        return True
+
+    def answer(self, message: List[Any]) -> None:
+        try:
+            reply = getattr(self, "on_" + message[0])(*message[1:])
+        except BaseException as error:
+            reply = self.raised(error)
+        try:
+            self.send(reply)
+        except (ValueError, RecursionError, MemoryError) as error:
+            self.send(self.raised(error))
+
+    def on_call(self, target: Any, args: List[Any], kwargs: Dict[str, Any]) -> List[Any]:
+        function = self.look_up(target) if type(target) is str else self.kept[target]
+        values = [_codec.decode(a, self.remote) for a in args]
+        named = {name: _codec.decode(a, self.remote) for name, a in kwargs.items()}
+        result = function(*values, **named)
+        after = None
+        if any(type(a) in _MUTABLE for a in args) or kwargs:
+            state = [[self.encode(v) for v in values], {name: self.encode(v) for name, v in named.items()}]
+            after = state if state != [args, kwargs] else None
+        for position, value in enumerate(values):
+            if value is result and type(value) in _IDENTITY:
+                return ["answer", {"argument": position}, after]
+        return ["answer", self.encode(result), after]
+
+    def on_next(self, number: int) -> List[Any]:
+        for item in self.kept[number]:
+            return ["answer", self.encode(item), None]
+        return ["end"]
+
+    def on_get(self, names: List[str]) -> List[Any]:
+        return ["names", [self.describe(name) for name in names]]
+
+    def on_test(self, source: str, token: str) -> List[Any]:
+        before = dict(builtins.__dict__)
+        code = compile(source, "<tests>", "exec", dont_inherit=True)
+        linecache.cache["<tests>"] = (len(source), None, source.splitlines(True), "<tests>")
+        exec(code, self.namespace)
+        after = builtins.__dict__
+        changed = [n for n, v in before.items() if after.get(n) is not v and n != "_"]
+        return ["tampered", changed[:10]] if changed or any(before[n] is not _BUILTINS.get(n) for n in _BUILTINS) else [
+            "tested",
+            token,
+        ]
+
+    def look_up(self, name: str) -> Any:
+        if name not in self.namespace:
+            raise NameError("name %r is not defined" % name)
+        return self.namespace[name]
+
+    def describe(self, name: str) -> List[Any]:
+        """Say what the candidate's module has under a name that the tests read."""
+        if name not in self.namespace:
+            return ["missing"]
+        value = self.namespace[name]
+        if type(value) is types.ModuleType:
+            return ["module", value.__name__]
+        return ["value", self.encode(value)]
+
+    # -------------------------------------------------------------------------------------------- values
+
+    def encode(self, value: Any) -> Any:
+        try:
+            return _codec.encode(value, self.keep)
+        except RecursionError:
+            return {"opaque": [type(value).__name__, True, "a value nested too deeply", self.keep(value)]}
+
+    def keep(self, value: Any) -> int:
+        """Give the number under which the judge can name a value; what is the judge's own has a negative one."""
+        if isinstance(value, _Remote):
+            return -1 - value.number
+        self.kept.append(value)
+        return len(self.kept) - 1
+
+    def remote(self, kind: str, number: int) -> Any:
+        if kind == "own":
+            return self.kept[number]
+        return _RemoteIterator(self, number) if kind == "iterator" else _RemoteFunction(self, number)
+
+    def raised(self, error: BaseException) -> List[Any]:
+        code_text = self.code_text
+        linecache.cache[self.filename] = (len(code_text), None, code_text.splitlines(True), self.filename)
+        try:
+            frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename != __file__]
+            trace = "".join(traceback.format_list(frames[-12:]))[-_TEXT:]
+        except Exception:  # a hostile exception must not keep us from saying that there was one
+            trace = ""
+        if isinstance(error, SystemExit):
+            return ["exit", _text_of(error), trace]
+        return ["raised", self.encode_error(error), _text_of(error), trace]
+
+    def encode_error(self, error: BaseException) -> Any:
+        try:
+            encoded = _codec.encode(error, self.keep)
+            return encoded if len(repr(encoded)) < _TEXT else {"exception": [type(error).__name__, "Exception", []]}
+        except Exception:
+            return {"exception": ["Exception", "Exception", []]}
+
+
+class _Remote:
+    """Something of the test's that the candidate may use: a function or an iterator."""
+
+    def __init__(self, child: _Child, number: int) -> None:
+        self.child = child
+        self.number = number
+
+    def ask(self, message: List[Any]) -> Any:
+        child = self.child
+        child.send(message)
+        while True:
+            reply = child.receive()
+            if reply is None:
+                os._exit(0)
+            if reply[0] == "answer":
+                return _codec.decode(reply[1], child.remote)
+            if reply[0] == "raised":
+                raise _codec.decode(reply[1], child.remote)
+            if reply[0] == "end":
+                raise StopIteration
+            child.answer(reply)  # the function calls the candidate in its turn
+
+
+class _RemoteFunction(_Remote):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        encode = self.child.encode
+        return self.ask(["call", self.number, [encode(a) for a in args], {k: encode(a) for k, a in kwargs.items()}])
+
+
+class _RemoteIterator(_Remote):
+    def __iter__(self) -> "_RemoteIterator":
+        return self
+
+    def __next__(self) -> Any:
+        return self.ask(["next", self.number])
+
+
+_MUTABLE = (list, dict)  # everything but JSON's scalars is one of these on the wire
+_IDENTITY = frozenset({list, dict, set, bytearray})
+_BUILTINS = dict(builtins.__dict__)
+
+
+def _text_of(error: BaseException) -> str:
+    try:
+        return str(error)[:_TEXT]
+    except Exception:  # the candidate's __str__ may do anything
+        return ""

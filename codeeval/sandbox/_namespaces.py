@@ -1,0 +1,147 @@
+"""Linux namespaces: a zygote in its own user, mount, pid, net, ipc and uts namespaces; each job in its own pid and
+mount namespace below it, with a fresh /proc. None of it needs root.
+
+Python has no clone(2), so the calls go through ctypes. `PyDLL` keeps the interpreter's lock during the call: the
+child must come back holding it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import platform
+import signal
+import struct
+import sys
+from typing import Optional
+
+__all__ = ["LAYERS", "clone", "enter_zygote", "fresh_proc", "fresh_tmpfs", "probe_job"]
+
+#: What each layer holds, in the words of the guarantees that users ask for.
+LAYERS = {
+    "user": "no privilege outside the box",
+    "mount": "the file system is read-only outside the work directory",
+    "pid": "other processes can be neither seen nor signalled, and none survives its job",
+    "net": "no network",
+    "ipc": "no shared memory or message queues of others",
+    "uts": "the machine's name cannot be changed",
+    "proc": "/proc shows the job alone",
+}
+
+_NEWNS, _NEWUTS, _NEWIPC = 0x00020000, 0x04000000, 0x08000000
+_NEWUSER, _NEWPID, _NEWNET = 0x10000000, 0x20000000, 0x40000000
+ZYGOTE_FLAGS = _NEWUSER | _NEWNS | _NEWPID | _NEWNET | _NEWIPC | _NEWUTS
+JOB_FLAGS = _NEWPID | _NEWNS
+
+_MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_NOEXEC = 1, 2, 4, 8
+_MS_REC, _MS_PRIVATE = 0x4000, 1 << 18
+_MNT_DETACH = 2
+_AT_RECURSIVE = 0x8000
+
+_SYSCALLS = {"x86_64": {"clone": 56, "mount_setattr": 442}, "aarch64": {"clone": 220, "mount_setattr": 442}}
+
+_libc: Optional[ctypes.PyDLL] = None
+
+
+def _load() -> ctypes.PyDLL:
+    global _libc
+    if _libc is None:
+        _libc = ctypes.PyDLL(None, use_errno=True)
+    return _libc
+
+
+def _number(name: str) -> int:
+    table = _SYSCALLS.get(platform.machine())
+    if table is None or not sys.platform.startswith("linux"):
+        raise OSError(errno.ENOSYS, "namespaces are not supported on %s %s" % (sys.platform, platform.machine()))
+    return table[name]
+
+
+def _check(result: int, what: str) -> int:
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, "%s: %s" % (what, os.strerror(number)))
+    return result
+
+
+def clone(flags: int) -> int:
+    """Fork into new namespaces: as os.fork, with clone(2)'s flags.
+
+    Raises:
+        OSError: the kernel refuses.
+    """
+    libc, api = _load(), ctypes.pythonapi
+    number = _number("clone")
+    api.PyOS_BeforeFork()
+    pid = int(libc.syscall(number, ctypes.c_ulong(flags | signal.SIGCHLD), None, None, None, None))
+    if pid == 0:
+        api.PyOS_AfterFork_Child()
+    else:
+        api.PyOS_AfterFork_Parent()
+    return _check(pid, "clone")
+
+
+def enter_zygote(uid: int, gid: int, work: str, size_bytes: int) -> None:
+    """Set up the namespaces of a process that was just cloned with ZYGOTE_FLAGS.
+
+    Ids map to themselves; everything mounted becomes private and read-only, and a tmpfs of its own lies at `work`.
+
+    Args:
+        uid: the caller's user id, read before the clone.
+        gid: its group id.
+        work: an existing empty directory.
+        size_bytes: the size limit of the tmpfs.
+
+    Raises:
+        OSError: the kernel refuses one of the steps.
+    """
+    _write("/proc/self/setgroups", "deny")
+    _write("/proc/self/uid_map", "%d %d 1" % (uid, uid))
+    _write("/proc/self/gid_map", "%d %d 1" % (gid, gid))
+    libc = _load()
+    _check(libc.mount(None, b"/", None, ctypes.c_ulong(_MS_REC | _MS_PRIVATE), None), "mount / private")
+    attributes = struct.pack("QQQQ", _MS_RDONLY, 0, 0, 0)
+    number = _number("mount_setattr")
+    _check(
+        libc.syscall(number, -1, b"/", _AT_RECURSIVE, attributes, ctypes.c_size_t(len(attributes))), "read-only mounts"
+    )
+    fresh_tmpfs(work, size_bytes, replace=False)
+
+
+def fresh_tmpfs(path: str, size_bytes: int, *, replace: bool = True) -> None:
+    """Mount an empty tmpfs at `path`, in place of the one that is there; takes the same time however full that is."""
+    libc = _load()
+    if replace:
+        _check(libc.umount2(os.fsencode(path), _MNT_DETACH), "umount %s" % path)
+    options = "size=%d,nr_inodes=%d,mode=0700" % (size_bytes, 16384)
+    flags = ctypes.c_ulong(_MS_NOSUID | _MS_NODEV)
+    _check(libc.mount(b"tmpfs", os.fsencode(path), b"tmpfs", flags, options.encode()), "mount tmpfs at %s" % path)
+
+
+def fresh_proc() -> None:
+    """Mount a /proc that shows this pid namespace alone."""
+    flags = ctypes.c_ulong(_MS_NOSUID | _MS_NODEV | _MS_NOEXEC)
+    _check(_load().mount(b"proc", b"/proc", b"proc", flags, None), "mount /proc")
+
+
+def probe_job(flags: int, proc: bool) -> Optional[str]:
+    """Try a job's namespaces; give why they can't be had, or None."""
+    try:
+        pid = clone(flags)
+    except OSError as error:
+        return str(error)
+    if pid == 0:
+        try:
+            if proc:
+                fresh_proc()
+        except OSError as error:
+            os._exit(error.errno or 1)
+        os._exit(0)
+    status = os.waitpid(pid, 0)[1]
+    return None if status == 0 else "mount /proc: %s" % os.strerror(os.WEXITSTATUS(status))
+
+
+def _write(path: str, text: str) -> None:
+    with open(path, "w") as file:
+        file.write(text)

@@ -1,0 +1,44 @@
+"""Resource limits: what the kernel enforces per process, behind the limits that are watched from outside."""
+
+from __future__ import annotations
+
+try:
+    import resource
+except ImportError:  # Windows has none; importing must still work there
+    resource = None  # type: ignore[assignment]
+
+__all__ = ["LAYERS", "enter_job", "enter_zygote"]
+
+LAYERS = {"rlimits": "CPU time, memory, file size, descriptors and core dumps are bounded"}
+
+_DESCRIPTORS = 256
+
+
+def enter_zygote() -> None:
+    """Set the limits that are the same for every job and are inherited by it."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    descriptors = _DESCRIPTORS if hard == resource.RLIM_INFINITY else min(_DESCRIPTORS, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
+
+
+def enter_job(cpu_s: int, memory_bytes: int, file_bytes: int) -> None:
+    """Set one job's limits, soft and hard alike.
+
+    CPU time is the backstop of the limit that is watched from outside. Memory is RLIMIT_DATA, private writable
+    memory: RLIMIT_AS would count what is only reserved, which threads, numpy and most runtimes do by the gigabyte.
+
+    Args:
+        cpu_s: whole CPU seconds of one process.
+        memory_bytes: private writable memory of one process.
+        file_bytes: the largest file.
+    """
+    for kind, value in (
+        (resource.RLIMIT_CPU, cpu_s),
+        (resource.RLIMIT_DATA, memory_bytes),
+        (resource.RLIMIT_FSIZE, file_bytes),
+    ):
+        try:
+            resource.setrlimit(kind, (value, value))
+        except ValueError:  # the limit that we are under ourselves is lower
+            pass

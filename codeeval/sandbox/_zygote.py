@@ -1,0 +1,292 @@
+"""The zygote: forks one throw-away child per job, from a small clean process that has the imports loaded.
+
+It is forked from the judge before any test arrives, so there is nothing in its memory that a child could want to
+read. It obeys four messages on its socket, each answered or not as the table says:
+
+    J  start a job: limits, and the child's three descriptors by SCM_RIGHTS     (no answer: the child is heard)
+    C  read the child's clock                                                   → CPU seconds and run-queue delay
+    K  end the job: kill the child, reap it, empty the work directory           → how it ended
+    end of file                                                                 → kill the child and leave
+
+The child runs `_harness.run`. A zombie stays until K, so its pid is never somebody else's.
+"""
+
+from __future__ import annotations
+
+import array
+import gc
+import os
+import shutil
+import signal
+import socket
+import struct
+import sys
+import time
+from typing import Any, Callable, Dict, List, Sequence, Tuple
+
+from codeeval.sandbox import _harness, _namespaces, _rlimits
+
+__all__ = ["CLOCK", "ENDED", "JOB", "Zygote", "start"]
+
+#: J: whole CPU seconds, memory bytes, file bytes.
+JOB = struct.Struct("!cqqq")
+#: Answer to C: CPU seconds, seconds that the child waited for a core.
+CLOCK = struct.Struct("!dd")
+#: Answer to K: wait status, user and system CPU seconds, peak bytes, errno of a failed start.
+ENDED = struct.Struct("!iddqi")
+
+_SOCKET_FD = 3
+_N_FDS = 3
+
+
+class Zygote:
+    """The judge's handle on its zygote."""
+
+    def __init__(self, pid: int, channel: socket.socket, layers: Dict[str, str], missing: Dict[str, str]) -> None:
+        self.pid = pid
+        self.channel = channel
+        self.layers = layers
+        self.missing = missing
+
+
+def start(config: Dict[str, Any]) -> Zygote:
+    """Fork a zygote, in as many namespaces as can be had.
+
+    Args:
+        config: `layers` (names that may be used), `preload` (modules), `work` (an empty directory), `work_bytes`.
+
+    Raises:
+        OSError: not even a plain fork works.
+        RuntimeError: a preloaded module could not be imported, or left threads behind.
+    """
+    wanted = set(config["layers"])
+    namespaces = set(_namespaces.LAYERS) & wanted
+    missing: Dict[str, str] = {}
+    if namespaces:
+        try:
+            return _start(config, wanted, _namespaces.ZYGOTE_FLAGS, missing)
+        except _Refused as refused:
+            missing = {name: str(refused) for name in sorted(namespaces)}
+    return _start(config, wanted - namespaces, 0, missing)
+
+
+class _Refused(Exception):
+    """The kernel does not give namespaces here."""
+
+
+def _start(config: Dict[str, Any], wanted: "set[str]", flags: int, missing: Dict[str, str]) -> Zygote:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    uid, gid = os.geteuid(), os.getegid()
+    try:
+        pid = _namespaces.clone(flags) if flags else os.fork()
+    except OSError as error:
+        ours.close()
+        theirs.close()
+        raise _Refused(str(error))
+    if pid == 0:
+        try:
+            ours.close()
+            _main(theirs, config, wanted, flags, uid, gid)
+        finally:
+            os._exit(1)
+    theirs.close()
+    hello = ours.recv(1 << 16).decode()
+    kind, _, text = hello.partition(" ")
+    if kind == "ready":
+        held = text.split(",") if text else []
+        refused = dict(item.split("=", 1) for item in ours.recv(1 << 16).decode().split("\n") if item)
+        layers = {**_namespaces.LAYERS, **_rlimits.LAYERS}
+        return Zygote(pid, ours, {name: layers[name] for name in held}, {**missing, **refused})
+    ours.close()
+    os.waitpid(pid, 0)
+    if kind == "refused":
+        raise _Refused(text)
+    raise RuntimeError(text or "the zygote died while it started")
+
+
+def _main(
+    channel: socket.socket, config: Dict[str, Any], wanted: "set[str]", flags: int, uid: int, gid: int
+) -> None:
+    held = []
+    refused = {}
+    job_flags = 0
+    work = config["work"]
+    clean: Callable[[], None] = lambda: _empty(work)
+    if flags:
+        try:
+            _namespaces.enter_zygote(uid, gid, work, config["work_bytes"])
+        except OSError as error:
+            channel.send(("refused %s" % error).encode())
+            return
+        held += ["user", "mount", "net", "ipc", "uts"]
+        clean = lambda: _namespaces.fresh_tmpfs(work, config["work_bytes"])
+        why = _namespaces.probe_job(_namespaces.JOB_FLAGS, proc=False)
+        if why is None:
+            job_flags = _namespaces.JOB_FLAGS
+            held.append("pid")
+            why = _namespaces.probe_job(job_flags, proc=True)
+            if why is None:
+                held.append("proc")
+            else:
+                refused["proc"] = why
+        else:
+            refused["pid"] = refused["proc"] = why
+    os.chdir(work)
+    if "rlimits" in wanted:
+        _rlimits.enter_zygote()
+        held.append("rlimits")
+    _write_quietly("/proc/self/oom_score_adj", "1000")
+    try:
+        for name in config["preload"]:
+            __import__(name)
+    except BaseException as error:  # a preload may do anything; say which one it was
+        channel.send(("failed preload=%r: %s: %s" % (name, type(error).__name__, error)).encode()[:8000])
+        return
+    threads = _thread_count()
+    if threads > 1:
+        text = "failed preload=%r left %d threads running; a process with threads must not be forked"
+        channel.send((text % (config["preload"], threads)).encode())
+        return
+    _forget_ourselves()
+    sys.argv[:] = [""]
+    sys.dont_write_bytecode = True
+    os.dup2(channel.fileno(), _SOCKET_FD)
+    channel = socket.socket(fileno=_SOCKET_FD)
+    os.closerange(_SOCKET_FD + 1, 256)
+    channel.send(("ready " + ",".join(held)).encode())
+    channel.send("\n".join("%s=%s" % item for item in refused.items()).encode() or b"\n")
+    gc.collect()
+    gc.freeze()
+    _serve(channel, job_flags, "proc" in held, "rlimits" in held, work, clean)
+
+
+def _serve(
+    channel: socket.socket, flags: int, proc: bool, rlimits: bool, work: str, clean: Callable[[], None]
+) -> None:
+    """Obey the judge until it hangs up. Every name that a child needs is bound before the first fork."""
+    pid = 0
+    failed = 0
+    while True:
+        message, fds = _receive(channel)
+        order = message[:1]
+        if order == b"J":
+            _, cpu_s, memory_bytes, file_bytes = JOB.unpack(message)
+            failed = 0
+            try:
+                pid = _namespaces.clone(flags) if flags else os.fork()
+            except OSError as error:
+                pid, failed = 0, error.errno or -1
+            if pid == 0 and not failed:
+                try:
+                    _become(fds)
+                    if proc:
+                        _namespaces.fresh_proc()
+                    if not flags:
+                        os.setpgid(0, 0)
+                    if rlimits:
+                        _rlimits.enter_job(cpu_s, memory_bytes, file_bytes)
+                    os.write(_SOCKET_FD, _harness.STARTED)
+                    _harness.run(_SOCKET_FD)
+                finally:
+                    os._exit(1)
+            for fd in fds:
+                os.close(fd)
+        elif order == b"C":
+            channel.send(CLOCK.pack(*_clock(pid)))
+        elif order == b"K":
+            channel.send(ENDED.pack(*_end(pid, failed, flags)))
+            pid = 0
+            if os.listdir(work):
+                clean()
+        else:
+            _end(pid, failed, flags)
+            os._exit(0)
+
+
+def _receive(channel: socket.socket) -> Tuple[bytes, List[int]]:
+    """Take one message and the descriptors that came with it; an empty one means that the judge is gone."""
+    fds = array.array("i")
+    try:
+        message, ancillary, _, _ = channel.recvmsg(JOB.size, socket.CMSG_SPACE(_N_FDS * fds.itemsize))
+    except OSError:
+        return b"", []
+    for level, kind, data in ancillary:
+        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+            fds.frombytes(data[: len(data) - len(data) % fds.itemsize])
+    return message, fds.tolist()
+
+
+def _become(fds: Sequence[int]) -> None:
+    """In the child: take the job's control socket, stdout and stderr; keep nothing of the zygote's."""
+    control, out, err = fds
+    os.dup2(control, _SOCKET_FD)  # closes the zygote's own socket in this process
+    os.dup2(out, 1)
+    os.dup2(err, 2)
+    os.closerange(_SOCKET_FD + 1, _SOCKET_FD + 1 + 2 * _N_FDS)
+
+
+def _end(pid: int, failed: int, flags: int) -> Tuple[int, float, float, int, int]:
+    if not pid:
+        return 0, 0.0, 0.0, 0, failed
+    if not flags:
+        # No pid namespace: whoever stayed in the child's process group dies with it. The child is not reaped yet,
+        # so its pid, the group's name, can't be anybody else's.
+        _kill(-pid)
+    _kill(pid)
+    _, status, usage = os.wait4(pid, 0)
+    return status, usage.ru_utime, usage.ru_stime, usage.ru_maxrss * 1024, 0
+
+
+def _kill(pid: int) -> None:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        pass
+
+
+def _clock(pid: int) -> Tuple[float, float]:
+    """Read a process' CPU time and the time that it waited for a core, in seconds, from outside."""
+    try:
+        cpu_s = time.clock_gettime((~pid << 3) | 2)  # the kernel's name for a process' CPU clock
+        with open("/proc/%d/schedstat" % pid) as file:
+            delay_s = int(file.read().split()[1]) / 1e9
+    except (OSError, ValueError, IndexError):
+        return (cpu_s if "cpu_s" in locals() else 0.0), 0.0
+    return cpu_s, delay_s
+
+
+def _empty(directory: str) -> None:
+    """Delete everything in a directory, without following links, also what its owner made unreadable."""
+    for name in os.listdir(directory):
+        path = os.path.join(directory, name)
+        if os.path.isdir(path) and not os.path.islink(path):
+            for parent, names, _ in os.walk(path):
+                for inner in names:
+                    if not os.path.islink(os.path.join(parent, inner)):
+                        os.chmod(os.path.join(parent, inner), 0o700)
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            os.unlink(path)
+
+
+def _thread_count() -> int:
+    try:
+        return len(os.listdir("/proc/self/task"))
+    except OSError:
+        import threading
+
+        return threading.active_count()
+
+
+def _forget_ourselves() -> None:
+    """Take our modules out of sight: a candidate that imports codeeval must find the installed one, or none."""
+    for name in [n for n in sys.modules if n.partition(".")[0] == "codeeval"]:
+        del sys.modules[name]
+
+
+def _write_quietly(path: str, text: str) -> None:
+    try:
+        with open(path, "w") as file:
+            file.write(text)
+    except OSError:
+        pass
