@@ -46,7 +46,7 @@ class RecordedSampler:
         self._samples_by_id: dict[str, list[Sample]] | None = None
 
     def check(self, problems: Sequence[Problem]) -> None:
-        """Refuse rows that don't fit the whole problem set; to be called once before any sampling.
+        """Refuse rows that don't fit the problems; `sample` does so too, but this can be asked before anything runs.
 
         Raises:
             SamplingError: a row's task is unknown, or there is no row for any problem.
@@ -74,9 +74,10 @@ class RecordedSampler:
         """Give the first `n` samples of each problem by index, or as many as there are; see `Sampler.sample`.
 
         Raises:
-            SamplingError: a row can't be used; says which and why.
+            SamplingError: a row can't be used or its task is unknown, or there is none at all; says which and why.
             ResultsError: the file is not JSON or damaged; says in which line.
         """
+        self.check(problems)
         samples_by_id = self._read()
         return (sample for problem in problems for sample in samples_by_id.get(problem.task_id, ())[:n])
 
