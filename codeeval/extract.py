@@ -14,7 +14,7 @@ from typing import Literal
 from codeeval.problem import Problem
 from codeeval.sample import Sample
 
-__all__ = ["Extraction", "Extractor", "continuation", "extract", "fenced", "stop_at", "until_stop"]
+__all__ = ["Extraction", "Extractor", "continuation", "fenced", "stop_at", "until_stop"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,20 +30,6 @@ class Extraction:
 
 
 Extractor = Callable[[Sample, Problem], str | Extraction]
-
-
-def extract(extractor: Extractor, sample: Sample, problem: Problem) -> Extraction:
-    """Call an extractor; plain text that it gives becomes an `Extraction` under the extractor's name.
-
-    Raises:
-        TypeError: it gave something else.
-    """
-    found = extractor(sample, problem)
-    if isinstance(found, Extraction):
-        return found
-    if not isinstance(found, str):
-        raise TypeError(f"an extractor must give a str or an Extraction, but {extractor!r} gave {found!r:.200}")
-    return Extraction(code=found, rule=getattr(extractor, "__name__", type(extractor).__name__))
 
 
 def continuation(sample: Sample, problem: Problem) -> Extraction:
@@ -86,9 +72,10 @@ def fenced(sample: Sample, problem: Problem, *, which: Literal["first", "last"] 
     blocks = [] if _is_whole(sample) else list(_blocks(sample.completion))
     if not blocks:
         return continuation(sample, problem)
-    best = max(_merit(block, problem) for block in blocks)
-    good = [block for block in blocks if _merit(block, problem) == best]
-    block = good[0] if which == "first" else good[-1]
+    merits = [_merit(block, problem) for block in blocks]
+    best = max(merits)
+    last = len(merits) - 1 - merits[::-1].index(best)
+    block = blocks[merits.index(best) if which == "first" else last]
     alone = problem.style == "chat" or _defines(block.code, problem.entry_point)
     return Extraction(
         code=block.code if alone else problem.prompt + block.code,
@@ -180,6 +167,8 @@ def _merit(block: _Block, problem: Problem) -> tuple[int, bool]:
 
 def _defines(code: str, entry_point: str) -> bool:
     """Whether code defines a name, told without parsing, since it may be in any state."""
+    if entry_point not in code:
+        return False
     name = re.escape(entry_point)
     definition = rf"^(?:async +)?(?:def|class) +{name}\b|^{name} *=(?!=)"
     return bool(entry_point) and re.search(definition, code, re.MULTILINE) is not None

@@ -214,7 +214,8 @@ def _row(sample: Sample) -> dict[str, Any]:
         "solution" if is_whole else "completion": sample.completion,
         "index": sample.index,
     }
-    nested = {key: value for key, value in extra.items() if key in row or key in _READ_SPECIALLY}
+    special = _READ_SPECIALLY | row.keys() | ({"completion"} if extra.get("completion") is None else set())
+    nested = {key: value for key, value in extra.items() if key in special}
     row |= {key: value for key, value in extra.items() if key not in nested}
     return row | {"metadata": nested} if nested else row
 
