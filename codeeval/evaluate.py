@@ -1,0 +1,404 @@
+"""evaluate(): problems → samples → programs → executions → attempts → metrics, in a straight line.
+
+Each arrow is a line on disk where `out` names a run directory; the same call again goes on where the last one ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from codeeval.cache import VerdictCache
+from codeeval.callbacks import Callback, Notifier
+from codeeval.executors.base import Executor
+from codeeval.extract import Extractor, continuation
+from codeeval.metrics import Metric, PassAtK
+from codeeval.problem import Problem, ProblemSet
+from codeeval.program import Execution
+from codeeval.results import Results
+from codeeval.run import Run, executor_description
+from codeeval.sample import Attempt, Sample
+from codeeval.samplers.base import Sampler
+from codeeval.store import ExecutionRecord, SuiteKey, read_executions, read_samples, setting_differences
+
+__all__ = ["evaluate", "evaluate_async", "generate", "rescore"]
+
+logger = logging.getLogger("codeeval")
+
+Cache = bool | str | os.PathLike[str] | VerdictCache
+
+
+def evaluate(
+    problems: Sequence[Problem],
+    sampler: Sampler,
+    executor: Executor | None = None,
+    metrics: Sequence[Metric] = (PassAtK(1),),
+    *,
+    n_samples: int | None = None,
+    extract: Extractor = continuation,
+    out: str | os.PathLike[str] | None = None,
+    callbacks: Iterable[Callback] = (),
+    progress: bool | None = None,
+    cache: Cache = True,
+    deduplicate: bool = True,
+    max_unjudged: float = 0.01,
+) -> Results:
+    """Score a sampler's completions on problems.
+
+    Executions run while the sampler generates. Everything finished is on disk when this is interrupted, by Ctrl-C,
+    a failing model or a kill, and the same call goes on from there.
+
+    Args:
+        problems: what is asked.
+        sampler: gives completions; consumed in the calling thread.
+        executor: runs and judges; by default a `LocalExecutor` that lives for this call.
+        metrics: what is computed from the verdicts.
+        n_samples: samples per problem; by default as many as the sampler has, else as many as the metrics need.
+        extract: takes the code from a completion: `(sample, problem) -> str | Extraction`.
+        out: the run directory; None keeps everything in memory.
+        callbacks: told how the run goes.
+        progress: shows a progress bar; None: in a notebook or a terminal.
+        cache: verdicts of earlier runs: True (the user's cache), False, a file, or a `VerdictCache`.
+        deduplicate: executes identical programs once. Turn it off, and the cache, to see flaky ones differ.
+        max_unjudged: the share of attempts that may end in a fault of ours before the scores are withheld.
+
+    Raises:
+        ValueError: an argument is wrong, a metric needs more samples than there are, or the extractor failed.
+        SamplingError: the model, the server or the recorded file failed.
+        ExecutionError: programs can't be executed here.
+        ResultsError: `out` can't be written, or holds another run; says what differs.
+    """
+    problems = _problem_set(problems)
+    n = _n_samples(n_samples, metrics, sampler, problems)
+    _check(problems, sampler, metrics, n)
+    with _judging(
+        problems, sampler, executor, n, extract, out, callbacks, progress, cache, deduplicate, max_unjudged
+    ) as (run, executor, notifier):
+        samples = run.recorded(_drawn(sampler, run))
+        programs = run.unfinished(samples)
+        with _closing(executor.execute(programs)) as executions:
+            for i, execution in executions:
+                run.record(i, execution)  # tells the callbacks of every attempt that this completes
+        results = run.finish(metrics)
+        notifier.on_end(results)
+    return results
+
+
+async def evaluate_async(
+    problems: Sequence[Problem],
+    sampler: Sampler,
+    executor: Executor | None = None,
+    metrics: Sequence[Metric] = (PassAtK(1),),
+    *,
+    callbacks: Iterable[Callback] = (),
+    **options: Any,
+) -> Results:
+    """Do as `evaluate` does, in a thread, so that the event loop goes on; the sampler is consumed in that thread.
+
+    Cancelling the task ends the run after the attempt that it is at; everything finished is on disk.
+    """
+    stop = _Stop()
+    run = asyncio.ensure_future(
+        asyncio.to_thread(evaluate, problems, sampler, executor, metrics, callbacks=[*callbacks, stop], **options)
+    )
+    try:
+        return await asyncio.shield(run)
+    except asyncio.CancelledError:
+        stop.asked.set()
+        with contextlib.suppress(_Stopped):
+            await run
+        raise
+
+
+def generate(
+    problems: Sequence[Problem],
+    sampler: Sampler,
+    *,
+    n_samples: int = 1,
+    out: str | os.PathLike[str] | None = None,
+    callbacks: Iterable[Callback] = (),
+    progress: bool | None = None,
+) -> list[Sample]:
+    """Take completions without judging them; the same directory can be judged later.
+
+    Args:
+        problems: what is asked.
+        sampler: gives completions.
+        n_samples: samples per problem.
+        out: the run directory; the same call again asks for what is missing.
+        callbacks: told of every sample.
+        progress: shows a progress bar; None: in a notebook or a terminal.
+
+    Returns:
+        All samples, by problem and index, those of earlier calls included.
+
+    Raises:
+        SamplingError: the model, the server or the recorded file failed.
+        ResultsError: `out` can't be written, or holds another run; says what differs.
+    """
+    problems = _problem_set(problems)
+    n = _n_samples(n_samples, (), sampler, problems)
+    _check(problems, sampler, (), n)
+    with (
+        Notifier(callbacks, progress=progress) as notifier,
+        Run(problems, sampler, n_samples=n, out=out, on_sample=notifier.on_sample) as run,
+    ):
+        notifier.on_start(run)
+        for _ in run.recorded(_drawn(sampler, run)):
+            pass
+        return run.finish_samples()
+
+
+def rescore(
+    run: str | os.PathLike[str],
+    problems: Sequence[Problem],
+    executor: Executor | None = None,
+    metrics: Sequence[Metric] = (PassAtK(1),),
+    *,
+    out: str | os.PathLike[str] | None = None,
+    extract: Extractor | None = None,
+    callbacks: Iterable[Callback] = (),
+    progress: bool | None = None,
+    cache: Cache = True,
+    deduplicate: bool = True,
+    max_unjudged: float = 0.01,
+) -> Results:
+    """Judge a run's recorded completions again, under changed tests, limits or extractor; execute what changed only.
+
+    Verdicts on programs that are the same as in the run are taken over, provided that the executor is.
+
+    Args:
+        run: the run directory whose completions are judged; nothing is written to it, unless `out` names it too.
+        problems: with the changed tests or limits; completions of tasks that are not among them are left out.
+        executor: runs and judges; by default a `LocalExecutor` that lives for this call.
+        metrics: what is computed from the verdicts.
+        out: the run directory of the new verdicts; None keeps them in memory.
+        extract: takes the code from a completion; by default what the run used, where that is one of codeeval's own.
+        callbacks: told how the run goes.
+        progress: shows a progress bar; None: in a notebook or a terminal.
+        cache: as for `evaluate`.
+        deduplicate: as for `evaluate`.
+        max_unjudged: as for `evaluate`.
+
+    Raises:
+        ResultsError: `run` is no run directory or is damaged, or `out` can't be used.
+        ValueError: the run holds no completion of these problems, or its extractor is not known here.
+    """
+    problems = _problem_set(problems)
+    sampler = _RecordedRun(run, problems)
+    n = sampler.n_available(problems)
+    _check(problems, sampler, metrics, n)
+    extract = extract or _extractor_named(sampler.manifest.get("extractor"))
+    with _judging(
+        problems, sampler, executor, n, extract, out, callbacks, progress, cache, deduplicate, max_unjudged
+    ) as (rerun, executor, notifier):
+        rerun.take_over(sampler.executions_for(executor))
+        samples = rerun.recorded(_drawn(sampler, rerun))
+        programs = rerun.unfinished(samples)
+        with _closing(executor.execute(programs)) as executions:
+            for i, execution in executions:
+                rerun.record(i, execution)
+        results = rerun.finish(metrics)
+        notifier.on_end(results)
+    return results
+
+
+class _RecordedRun:
+    """A sampler that gives a run directory's completions again."""
+
+    fixed_indices = True
+
+    def __init__(self, path: str | os.PathLike[str], problems: ProblemSet) -> None:
+        self.path = path
+        self.manifest, samples = read_samples(path)
+        known_ids = set(problems.task_ids)
+        self.samples = [s for s in samples if s.task_id in known_ids]
+        if not self.samples:
+            raise ValueError(
+                f"{os.fspath(path)} holds no completion of these problems: its tasks are "
+                f"{self.manifest['task_ids'][:2]} …, yours {list(problems.task_ids[:2])} …"
+            )
+
+    def sample(self, problems: Sequence[Problem], n: int) -> Iterator[Sample]:
+        """Give every completion."""
+        yield from self.samples
+
+    def n_available(self, problems: Sequence[Problem]) -> int:
+        """Give what the run was asked for."""
+        return int(self.manifest["n_samples"])
+
+    def describe(self) -> dict[str, Any]:
+        """Give what the run says of its sampler."""
+        return dict(self.manifest.get("sampler") or {})
+
+    def executions_for(self, executor: Executor) -> dict[SuiteKey, ExecutionRecord]:
+        """Give the run's executions, where this executor would have given the same."""
+        stored = {"executor": self.manifest.get("executor")}
+        now = {"executor": executor_description(executor, executor.fingerprint())}
+        found = setting_differences(stored, now, ("executor",))
+        if found:
+            logger.warning("Every completion is executed again, for the executor is another: %s.", "; ".join(found))
+            return {}
+        return read_executions(self.path)
+
+
+class _Stopped(BaseException):
+    """Ends a run from outside; no Exception, so that no callback guard takes it for a fault."""
+
+
+class _Stop(Callback):
+    def __init__(self) -> None:
+        self.asked = threading.Event()
+
+    def on_sample(self, sample: Sample) -> None:
+        self._stop_if_asked()
+
+    def on_attempt(self, attempt: Attempt) -> None:
+        self._stop_if_asked()
+
+    def _stop_if_asked(self) -> None:
+        if self.asked.is_set():
+            raise _Stopped
+
+
+@contextlib.contextmanager
+def _judging(
+    problems: ProblemSet,
+    sampler: Sampler,
+    executor: Executor | None,
+    n: int,
+    extract: Extractor,
+    out: str | os.PathLike[str] | None,
+    callbacks: Iterable[Callback],
+    progress: bool | None,
+    cache: Cache,
+    deduplicate: bool,
+    max_unjudged: float,
+) -> Iterator[tuple[Run, Executor, Notifier]]:
+    """Open everything that judging needs, and close what was opened here, however the run ends."""
+    if not 0 <= max_unjudged <= 1:
+        raise ValueError(f"max_unjudged is a share between 0 and 1, but got {max_unjudged!r}")
+    with (
+        _executor(executor) as executor,
+        _verdicts(cache) as verdicts,
+        Notifier(callbacks, progress=progress) as notifier,
+        Run(
+            problems,
+            sampler,
+            n_samples=n,
+            executor=executor,
+            extract=extract,
+            out=out,
+            cache=verdicts,
+            deduplicate=deduplicate,
+            max_unjudged=max_unjudged,
+            on_sample=notifier.on_sample,
+            on_attempt=notifier.on_attempt,
+        ) as run,
+    ):
+        notifier.on_start(run)
+        yield run, executor, notifier
+
+
+@contextlib.contextmanager
+def _executor(executor: Executor | None) -> Iterator[Executor]:
+    """Give the caller's executor, which stays open, or one for this call."""
+    if executor is not None:
+        yield executor
+        return
+    from codeeval.executors.local import LocalExecutor
+
+    with LocalExecutor() as own:
+        yield own
+
+
+@contextlib.contextmanager
+def _verdicts(cache: Cache) -> Iterator[VerdictCache | None]:
+    """Give the verdict cache that `cache` stands for; the caller's own stays open."""
+    if cache is False:
+        yield None
+    elif isinstance(cache, VerdictCache):
+        try:
+            yield cache
+        finally:
+            cache.flush()
+    else:
+        with VerdictCache(None if cache is True else cache) as own:
+            yield own
+
+
+@contextlib.contextmanager
+def _closing(executions: Iterator[tuple[int, Execution]]) -> Iterator[Iterator[tuple[int, Execution]]]:
+    """Close an iterator of executions, which stops what is running, however the loop over it is left."""
+    try:
+        yield executions
+    finally:
+        close = getattr(executions, "close", None)
+        if callable(close):
+            close()
+
+
+def _drawn(sampler: Sampler, run: Run) -> Iterator[Sample]:
+    """Ask the sampler for what the run lacks."""
+    for problems, n in run.unsampled():
+        drawn = sampler.sample(problems, n)
+        try:
+            yield from drawn
+        finally:
+            close = getattr(drawn, "close", None)
+            if callable(close):
+                close()
+
+
+def _problem_set(problems: Sequence[Problem]) -> ProblemSet:
+    found = problems if isinstance(problems, ProblemSet) else ProblemSet(problems)
+    if not len(found):
+        raise ValueError(f"there is nothing to evaluate: {found!r}")
+    return found
+
+
+def _n_samples(n_samples: int | None, metrics: Sequence[Metric], sampler: Sampler, problems: ProblemSet) -> int:
+    """Settle how many samples each problem gets: as said, else all that there are, else what the metrics need."""
+    if n_samples is not None:
+        if isinstance(n_samples, bool) or not isinstance(n_samples, int) or n_samples < 1:
+            raise ValueError(f"n_samples must be a whole number ≥ 1, but got {n_samples!r}")
+        return n_samples
+    available = getattr(sampler, "n_available", None)
+    n = int(available(problems)) if callable(available) else max((m.min_samples for m in metrics), default=1)
+    return max(1, n)
+
+
+def _check(problems: ProblemSet, sampler: Sampler, metrics: Sequence[Metric], n: int) -> None:
+    """Refuse, before anything is generated or executed, what could only fail at the end."""
+    suites = list(dict.fromkeys(name for problem in problems for name in problem.suites))
+    for metric in metrics:
+        k = metric.min_samples
+        if k > n:
+            remedy = f"drop k={k}" if hasattr(metric, "ks") else "drop it"
+            raise ValueError(
+                f"{metric!r} needs at least {k} samples per problem, but n_samples={n}; raise n_samples or {remedy}"
+            )
+        suite = getattr(metric, "suite", None)
+        if suite is not None and suite not in suites:
+            raise ValueError(f"{metric!r} scores suite {suite!r}, but the problems have {suites}")
+    check = getattr(sampler, "check", None)
+    if callable(check):
+        check(problems)
+
+
+def _extractor_named(name: str | None) -> Extractor:
+    """Give the extractor that a manifest names: one of codeeval's own, or the default where none was used yet."""
+    if name is None:
+        return continuation
+    import codeeval.extract
+
+    module, _, function = name.rpartition(".")
+    found = getattr(codeeval.extract, function, None) if module == codeeval.extract.__name__ else None
+    if found is None:
+        raise ValueError(f"the run used the extractor {name}, which is not one of codeeval's; pass it as extract=…")
+    return found  # type: ignore[no-any-return]  # the manifest names extractors only

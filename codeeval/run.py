@@ -1,0 +1,489 @@
+"""One run's bookkeeping: which samples are missing, which programs need an executor, when an attempt is complete.
+
+`Run` stands between a sampler and an executor and remembers; nothing here generates or executes. A sample's program
+is looked up before it is run, in this order: this run's own records, an identical program of this run (finished or
+still running), the verdict cache.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import datetime
+import functools
+import json
+import operator
+import os
+import platform
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from codeeval.cache import VerdictCache
+from codeeval.errors import ExecutionError, ResultsError, SamplingError
+from codeeval.executors.base import Executor
+from codeeval.extract import Extraction, Extractor
+from codeeval.metrics import Metric
+from codeeval.problem import Problem, ProblemSet
+from codeeval.program import Execution, Limits, Program
+from codeeval.results import Results
+from codeeval.sample import Attempt, Sample
+from codeeval.samplers.base import Sampler, describe
+from codeeval.store import SCHEMA, ExecutionRecord, RunDirectory, SampleKey, SuiteKey, logger, score
+
+__all__ = ["Run"]
+
+
+class Run:
+    """What is asked for, what is there, and what became of it; in memory, and on disk where `out` says so.
+
+    Args:
+        problems: what is asked.
+        sampler: who is asked.
+        n_samples: how many samples of each problem.
+        executor: who judges; None for a run that only generates.
+        extract: what takes the code from a completion.
+        out: the run directory; continued where it exists.
+        cache: verdicts of other runs.
+        deduplicate: whether identical programs are executed once.
+        max_unjudged: the share of attempts that may go unjudged before the scores are withheld.
+        on_sample: called with every sample of the run.
+        on_attempt: called with every attempt of the run, taken over or new, once its last suite is in.
+
+    Raises:
+        ResultsError: the directory cannot be used for this run; says why.
+    """
+
+    def __init__(
+        self,
+        problems: ProblemSet,
+        sampler: Sampler,
+        *,
+        n_samples: int,
+        executor: Executor | None = None,
+        extract: Extractor | None = None,
+        out: str | os.PathLike[str] | None = None,
+        cache: VerdictCache | None = None,
+        deduplicate: bool = True,
+        max_unjudged: float | None = None,
+        on_sample: Callable[[Sample], None] = lambda sample: None,
+        on_attempt: Callable[[Attempt], None] = lambda attempt: None,
+    ) -> None:
+        self.problems = problems
+        self.n_samples = n_samples
+        self.judges = executor is not None
+        "Whether samples are judged too, or only generated."
+        self.samples: dict[SampleKey, Sample] = {}
+        "By (task_id, index)."
+        self.attempts: list[Attempt] = []
+        "Those that are complete, in the order of their completion."
+        self._row_by_id = {task_id: row for row, task_id in enumerate(problems.task_ids)}
+        self._fixed_indices = bool(getattr(sampler, "fixed_indices", False))
+        self._extract = extract
+        self._fingerprint = executor.fingerprint() if executor is not None else ""
+        self._cache = cache if self._fingerprint else None
+        self._deduplicate = deduplicate
+        self._on_sample, self._on_attempt = on_sample, on_attempt
+        self._taken_over: dict[SuiteKey, ExecutionRecord] = {}
+        self._known: dict[str, Execution] = {}  # digest → verdict
+        self._in_flight: dict[int, list[_Slot]] = {}  # position of a program → who waits for it
+        self._running: dict[str, list[_Slot]] = {}  # digest → the same list
+        self._is_drained = False  # whether every program was asked for
+        self._incomplete: dict[SampleKey, dict[str, ExecutionRecord]] = {}
+        self._free: dict[str, list[int]] = {}  # task_id → indices that have no sample yet
+        self.manifest = _manifest(problems, sampler, n_samples, executor, self._fingerprint, extract, max_unjudged)
+        self._directory: RunDirectory | None = None
+        if out is not None:
+            self._directory = RunDirectory(out, self.manifest, compare_sampler=not self._fixed_indices)
+            self.manifest = self._directory.manifest
+            self.samples |= self._directory.samples
+            self.take_over(self._directory.executions)
+        self._on_disk = set(self._taken_over)
+
+    @property
+    def path(self) -> Path | None:
+        """The run directory, where there is one."""
+        return self._directory.path if self._directory else None
+
+    @property
+    def n_expected(self) -> int:
+        """How many samples are asked for in all."""
+        return len(self.problems) * self.n_samples
+
+    def take_over(self, records: Mapping[SuiteKey, ExecutionRecord]) -> None:
+        """Use the verdicts of these records wherever the program is still the same."""
+        for key, record in records.items():
+            if record.execution.judged:  # a fault of ours is tried again
+                self._taken_over.setdefault(key, record)
+                if self._deduplicate:
+                    self._known[record.digest] = record.execution
+
+    def unsampled(self) -> Iterator[tuple[ProblemSet, int]]:
+        """Give what to ask a sampler for: problems with the number of samples that they lack.
+
+        A sampler whose indices are fixed is asked for everything; `recorded` passes over what is there.
+        """
+        if self._fixed_indices:
+            yield self.problems, self.n_samples
+            return
+        n_lacking = {task_id: len(self._free_indices(task_id)) for task_id in self.problems.task_ids}
+        for n in sorted(set(n_lacking.values()) - {0}, reverse=True):
+            yield self.problems.subset(task_id for task_id, lacks in n_lacking.items() if lacks == n), n
+
+    def recorded(self, drawn: Iterable[Sample]) -> Iterator[Sample]:
+        """Give every sample of the run: first those that are there, then what is drawn, written as it comes.
+
+        Raises:
+            SamplingError: the sampler gave something that was not asked for.
+            ResultsError: a fixed sample differs from the one that this run has.
+        """
+        for sample in list(self.samples.values()):
+            self._on_sample(sample)
+            yield sample
+        given: set[SampleKey] = set()
+        with _closing(drawn):
+            for sample in drawn:
+                self._check_sample(sample)
+                if self._fixed_indices:
+                    is_new = self._check_fixed(sample, given)
+                else:
+                    sample, is_new = self._numbered(sample), True
+                if is_new:
+                    self._add_sample(sample)
+                    self._on_sample(sample)
+                    yield sample
+        if self._fixed_indices:
+            self._refuse_vanished(given)
+
+    def unfinished(self, samples: Iterable[Sample]) -> Iterator[Program]:
+        """Take the code from samples and give the programs whose verdict is not known, as they are asked for.
+
+        Raises:
+            ValueError: the extractor raised; says on which sample.
+        """
+        position = 0
+        with _closing(samples):
+            for sample in samples:
+                for slot, program in self._slots(sample):
+                    known = self._lookup(slot)
+                    if known is not None:
+                        self._settle(slot, known)
+                    elif self._deduplicate and slot.digest in self._running:
+                        self._running[slot.digest].append(slot)
+                    else:
+                        self._in_flight[position] = self._running[slot.digest] = [slot]
+                        position += 1
+                        yield program
+        self._is_drained = True
+
+    def record(self, position: int, execution: Execution) -> None:
+        """Write what became of the program at `position`, for every sample that has this program.
+
+        Raises:
+            ExecutionError: no such program is running: the executor gave the same position twice.
+            ResultsError: it could not be written.
+        """
+        slots = self._in_flight.pop(position, None)
+        if slots is None:
+            raise ExecutionError(f"the executor gave an execution for position {position}, where no program is running")
+        digest = slots[0].digest
+        self._running.pop(digest, None)
+        if execution.judged and self._deduplicate:
+            self._known[digest] = execution
+        if self._cache is not None:
+            self._cache.put(digest, self._fingerprint, execution)
+        for slot in slots:
+            self._settle(slot, execution)
+
+    def finish(self, metrics: Iterable[Metric]) -> Results:
+        """Compute the metrics and close the run's files.
+
+        Raises:
+            ExecutionError: some programs got no execution.
+        """
+        if self._in_flight or not self._is_drained:
+            raise ExecutionError(f"the executor ended with {len(self._in_flight) or 'more'} programs left to execute")
+        self._say_what_is_missing()
+        results = score(self.manifest, self.problems.task_ids, self.attempts, metrics)
+        if self._directory:
+            self._directory.finish(results.to_dict(), finished=_now())
+            results.manifest["finished"] = self._directory.manifest["finished"]
+        else:
+            results.manifest["finished"] = _now()
+        return results
+
+    def finish_samples(self) -> list[Sample]:
+        """Give the samples by problem and index, and make them durable."""
+        self._say_what_is_missing()
+        if self._directory:
+            self._directory.finish(None, finished=_now())
+        return sorted(self.samples.values(), key=lambda s: (self._row_by_id[s.task_id], s.index))
+
+    def close(self) -> None:
+        """Close the files; what was recorded stays. Idempotent."""
+        if self._directory:
+            self._directory.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    # --- samples
+
+    def _check_sample(self, sample: Sample) -> None:
+        if not isinstance(sample, Sample):
+            raise TypeError(f"a sampler must give Sample values, but gave {sample!r:.200}")
+        task_id, index = sample.task_id, sample.index
+        if task_id not in self._row_by_id:
+            raise SamplingError(f"the sampler gave a sample of {task_id!r}, which was not asked for")
+        if not isinstance(sample.completion, str):
+            raise SamplingError(
+                f"{task_id}, sample {index}: the completion must be a string, but is {sample.completion!r:.200}",
+                task_id=task_id,
+                index=index,
+            )
+
+    def _check_fixed(self, sample: Sample, given: set[SampleKey]) -> bool:
+        """Say whether a sample with a fixed index is new."""
+        task_id, index = sample.task_id, sample.index
+        if isinstance(index, bool) or not hasattr(index, "__index__") or operator.index(index) < 0:
+            raise SamplingError(
+                f"{task_id}: a sample's index must be a whole number ≥ 0, but is {index!r}", task_id=task_id
+            )
+        key = task_id, operator.index(index)
+        if key in given:
+            raise SamplingError(f"{task_id}: the sampler gave sample {index} twice", task_id=task_id, index=index)
+        given.add(key)
+        known = self.samples.get(key)
+        if known is not None and known.completion != sample.completion:
+            raise ResultsError(
+                f"{self.path}: {task_id}, sample {index} differs from the one that this run has "
+                f"({_first_difference(known.completion, sample.completion)}); choose another directory for this run",
+                path=self.path,
+            )
+        return known is None
+
+    def _numbered(self, sample: Sample) -> Sample:
+        """Number an interchangeable sample: it keeps its own index where that is free."""
+        free = self._free_indices(sample.task_id)
+        if not free:
+            raise SamplingError(
+                f"{sample.task_id}: the sampler gave more than the {self.n_samples} samples that were asked for",
+                task_id=sample.task_id,
+            )
+        index = sample.index if sample.index in free else free[0]
+        free.remove(index)
+        return dataclasses.replace(sample, index=index)
+
+    def _free_indices(self, task_id: str) -> list[int]:
+        if task_id not in self._free:
+            self._free[task_id] = [i for i in range(self.n_samples) if (task_id, i) not in self.samples]
+        return self._free[task_id]
+
+    def _add_sample(self, sample: Sample) -> None:
+        if self._directory:
+            try:
+                self._directory.add_sample(sample)
+            except (TypeError, ValueError) as error:  # json's way to refuse metadata
+                raise SamplingError(
+                    f"{sample.task_id}, sample {sample.index}: its metadata must be JSON data: {error}",
+                    task_id=sample.task_id,
+                    index=sample.index,
+                ) from error
+        self.samples[sample.task_id, sample.index] = sample
+
+    def _refuse_vanished(self, given: set[SampleKey]) -> None:
+        for task_id, index in self.samples.keys() - given:
+            raise ResultsError(
+                f"{self.path} has sample {index} of {task_id}, which the sampler does not give (any more); "
+                "choose another directory for this run",
+                path=self.path,
+            )
+
+    def _say_what_is_missing(self) -> None:
+        sampled = {task_id for task_id, _ in self.samples}
+        if len(sampled) < len(self.problems):
+            logger.warning("Only %d of %d problems have a sample.", len(sampled), len(self.problems))
+
+    # --- programs and verdicts
+
+    def _slots(self, sample: Sample) -> Iterator[tuple[_Slot, Program]]:
+        """Give one program per suite of the sample's problem."""
+        problem = self.problems[sample.task_id]
+        code, rule = self._code_of(sample, problem)
+        for name, suite in problem.suites.items():
+            program = suite.program(code, problem=problem, limits=problem.limits)
+            yield _Slot(sample=sample, suite=name, code=program.code, rule=rule, digest=program.digest()), program
+
+    def _code_of(self, sample: Sample, problem: Problem) -> tuple[str, str]:
+        where = f"{sample.task_id}, sample {sample.index}"
+        if self._extract is None:
+            raise ValueError("a run that judges needs an extractor")
+        try:
+            taken = self._extract(sample, problem)
+        except Exception as error:
+            raise ValueError(f"the extractor {name_of(self._extract)} failed on {where}: {error!r}") from error
+        if isinstance(taken, str):
+            return taken, ""
+        if isinstance(taken, Extraction):
+            return taken.code, taken.rule
+        raise TypeError(
+            f"the extractor {name_of(self._extract)} must give a string or an Extraction, "
+            f"but gave {taken!r:.200} for {where}"
+        )
+
+    def _lookup(self, slot: _Slot) -> Execution | None:
+        mine = self._taken_over.get(slot.key)
+        if mine is not None and mine.digest == slot.digest:
+            return mine.execution
+        if self._deduplicate and slot.digest in self._known:
+            return self._known[slot.digest]
+        return self._cache.get(slot.digest, self._fingerprint) if self._cache is not None else None
+
+    def _settle(self, slot: _Slot, execution: Execution) -> None:
+        """Write an execution, unless it came from here, and complete the attempt that waited for it."""
+        record = slot.with_execution(execution)
+        mine = self._taken_over.get(slot.key)
+        is_written = slot.key in self._on_disk and mine is not None and mine.digest == slot.digest
+        if self._directory and not is_written:
+            self._directory.add_execution(record)
+        if self._deduplicate and execution.judged:
+            self._known.setdefault(slot.digest, execution)
+        key = slot.sample.task_id, slot.sample.index
+        found = self._incomplete.setdefault(key, {})
+        found[slot.suite] = record
+        suites = self.problems[slot.sample.task_id].suites
+        if len(found) < len(suites):
+            return
+        del self._incomplete[key]
+        executions = {name: found[name].execution for name in suites}
+        attempt = Attempt(sample=slot.sample, code=found[next(iter(suites))].code, executions=executions)
+        self.attempts.append(attempt)
+        self._on_attempt(attempt)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Slot:
+    """One sample under one suite: the place that an execution is wanted for."""
+
+    sample: Sample
+    suite: str
+    code: str
+    rule: str
+    digest: str
+
+    @property
+    def key(self) -> SuiteKey:
+        return self.sample.task_id, self.sample.index, self.suite
+
+    def with_execution(self, execution: Execution) -> ExecutionRecord:
+        task_id, index, suite = self.key
+        return ExecutionRecord(
+            task_id=task_id,
+            index=index,
+            suite=suite,
+            digest=self.digest,
+            code=self.code,
+            rule=self.rule,
+            execution=execution,
+        )
+
+
+def name_of(extract: Extractor) -> str:
+    """Name an extractor for the manifest, the same in every process: no addresses."""
+    if isinstance(extract, functools.partial):
+        return f"{name_of(extract.func)} with {extract.args} {extract.keywords}"
+    if dataclasses.is_dataclass(extract):
+        return f"{type(extract).__module__}.{extract!r}"
+    module = getattr(extract, "__module__", None) or type(extract).__module__
+    return f"{module}.{getattr(extract, '__qualname__', None) or type(extract).__qualname__}"
+
+
+def executor_description(executor: Executor, fingerprint: str) -> dict[str, Any]:
+    """Say what a verdict of this executor depends on."""
+    return dict(executor.describe()) | {"fingerprint": fingerprint}
+
+
+def _manifest(
+    problems: ProblemSet,
+    sampler: Sampler,
+    n_samples: int,
+    executor: Executor | None,
+    fingerprint: str,
+    extract: Extractor | None,
+    max_unjudged: float | None,
+) -> dict[str, Any]:
+    manifest = {
+        "schema": SCHEMA,
+        "versions": _versions(),
+        "benchmark": {
+            "name": problems.name,
+            "version": problems.version,
+            "revision": problems.revision,
+            "sha256": problems.digest(),
+            "problems": len(problems),
+        },
+        "n_samples": n_samples,
+        "sampler": describe(sampler),
+        "suites": _suites(problems),
+        "limits": _limits(problems) if executor is not None else None,
+        "executor": executor_description(executor, fingerprint) if executor is not None else None,
+        "extractor": name_of(extract) if extract is not None else None,
+        "max_unjudged": max_unjudged,
+        "started": _now(),
+        "finished": None,
+        "task_ids": list(problems.task_ids),
+    }
+    return dict(json.loads(json.dumps(manifest, default=str)))  # as it will be read back, tuples as lists
+
+
+def _suites(problems: ProblemSet) -> list[str] | dict[str, list[str]]:
+    """Name the suites: one list where all problems have the same ones."""
+    suites_by_id = {p.task_id: list(p.suites) for p in problems}
+    distinct = list(suites_by_id.values())
+    return distinct[0] if all(names == distinct[0] for names in distinct) else suites_by_id
+
+
+def _limits(problems: ProblemSet) -> dict[str, Any]:
+    """Give the limits: one value each where all problems share it, else the values by task id."""
+    limits: dict[str, Any] = {}
+    for name in Limits.__dataclass_fields__:
+        value_by_id = {p.task_id: getattr(p.limits, name) for p in problems}
+        limits[name] = value_by_id if len(set(value_by_id.values())) > 1 else next(iter(value_by_id.values()))
+    return limits
+
+
+def _versions() -> dict[str, str]:
+    from importlib import metadata
+
+    try:
+        own = metadata.version("codeeval")
+    except metadata.PackageNotFoundError:
+        own = "not installed"
+    return {"codeeval": own, "python": platform.python_version(), "numpy": np.__version__}
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
+def _first_difference(old: str, new: str) -> str:
+    differing = (i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b)
+    at = next(differing, min(len(old), len(new)))
+    return f"at character {at}: {old[at : at + 40]!r}, now {new[at : at + 40]!r}"
+
+
+@contextlib.contextmanager
+def _closing(iterable: Iterable[Any]) -> Iterator[None]:
+    """Close an iterator that can be closed, however its consumer is left."""
+    try:
+        yield
+    finally:
+        close = getattr(iterable, "close", None)
+        if callable(close):
+            close()
