@@ -23,13 +23,13 @@ __all__ = [
 ]
 
 Row = Mapping[str, str]
-"""One completion: task_id, completion."""
+"""One completion: task_id, completion; a recorded one also has the `verdict` that it got then."""
 
 #: Tasks whose own computation takes 30 to 600 ms and would hide what a harness costs.
 COMPUTE_HEAVY = frozenset(f"HumanEval/{number}" for number in (32, 36, 38, 39, 50, 62, 75, 147))
 
 WORKLOADS = {
-    "light": "HumanEval without its eight compute-heavy tasks",
+    "light": "HumanEval without its eight compute-heavy tasks and without recorded time-outs",
     "full": "all of HumanEval",
     "timeouts": "all of HumanEval, 1 % of the completions endless loops",
 }
@@ -72,9 +72,12 @@ def workload(name: str, problems: Sequence[Row], rows: Sequence[Row]) -> Workloa
     """Make a workload of `WORKLOADS` out of HumanEval and completions for it."""
     if name == "light":
         problems = [p for p in problems if p["task_id"] not in COMPUTE_HEAVY]
-        rows = [row for row in rows if row["task_id"] not in COMPUTE_HEAVY]
+        rows = [row for row in rows if row["task_id"] not in COMPUTE_HEAVY and row.get("verdict") != "timed out"]
     looping = range(50, len(rows), 100) if name == "timeouts" else range(0)
-    rows = [{**row, "completion": _LOOP} if i in looping else row for i, row in enumerate(rows)]
+    rows = [
+        {"task_id": row["task_id"], "completion": _LOOP if i in looping else row["completion"]}
+        for i, row in enumerate(rows)
+    ]
     attempted = {row["task_id"] for row in rows}
     problems = [p for p in problems if p["task_id"] in attempted]
     return Workload(name=name, problems=problems, rows=rows, n_loops=len(looping))
@@ -109,10 +112,20 @@ def canonical_rows(problems: Iterable[Row], copies: int) -> list[Row]:
 
 
 def recorded_rows(path: Path) -> list[Row]:
-    """Read recorded completions (a JSONL file, or a folder with one `*samples.jsonl.gz`), cut after the function."""
+    """Read recorded completions (a JSONL file, or a folder with one `*samples.jsonl.gz`), cut after the function.
+
+    Verdicts are read where they lie beside it, line by line the same, as `*verdicts.jsonl.gz`.
+    """
     if path.is_dir():
         (path,) = path.glob("*samples.jsonl.gz")
-    return [{"task_id": row["task_id"], "completion": _cut(row["completion"])} for row in _read_jsonl(path)]
+    rows = [{"task_id": row["task_id"], "completion": _cut(row["completion"])} for row in _read_jsonl(path)]
+    verdicts = path.with_name(path.name.replace("samples", "verdicts"))
+    if verdicts != path and verdicts.exists():
+        for row, verdict in zip(rows, _read_jsonl(verdicts), strict=True):
+            if row["task_id"] != verdict["task_id"]:
+                raise ValueError(f"{verdicts} is about {verdict['task_id']} where {path} has {row['task_id']}")
+            row["verdict"] = verdict["result"]
+    return rows
 
 
 def evenly(rows: Sequence[Row], n: int) -> list[Row]:
