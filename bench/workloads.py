@@ -125,7 +125,7 @@ def recorded_rows(path: Path) -> list[Row]:
             if row["task_id"] != verdict["task_id"]:
                 raise ValueError(f"{verdicts} is about {verdict['task_id']} where {path} has {row['task_id']}")
             row["verdict"] = verdict["result"]
-    return rows
+    return list(rows)
 
 
 def evenly(rows: Sequence[Row], n: int) -> list[Row]:
