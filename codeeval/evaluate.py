@@ -19,9 +19,8 @@ from codeeval.executors.base import Executor
 from codeeval.extract import Extractor, continuation
 from codeeval.metrics import Metric, PassAtK
 from codeeval.problem import Problem, ProblemSet
-from codeeval.program import Execution
 from codeeval.results import Results
-from codeeval.run import Run, executor_description
+from codeeval.run import Run, closing, executor_description
 from codeeval.sample import Attempt, Sample
 from codeeval.samplers.base import Sampler
 from codeeval.store import ExecutionRecord, SuiteKey, read_executions, read_samples, setting_differences
@@ -81,7 +80,7 @@ def evaluate(
     ) as (run, executor, notifier):
         samples = run.recorded(_drawn(sampler, run))
         programs = run.unfinished(samples)
-        with _closing(executor.execute(programs)) as executions:
+        with closing(executor.execute(programs)) as executions:
             for i, execution in executions:
                 run.record(i, execution)  # tells the callbacks of every attempt that this completes
         results = run.finish(metrics)
@@ -200,7 +199,7 @@ def rescore(
         rerun.take_over(sampler.executions_for(executor))
         samples = rerun.recorded(_drawn(sampler, rerun))
         programs = rerun.unfinished(samples)
-        with _closing(executor.execute(programs)) as executions:
+        with closing(executor.execute(programs)) as executions:
             for i, execution in executions:
                 rerun.record(i, execution)
         results = rerun.finish(metrics)
@@ -332,27 +331,11 @@ def _verdicts(cache: Cache) -> Iterator[VerdictCache | None]:
             yield own
 
 
-@contextlib.contextmanager
-def _closing(executions: Iterator[tuple[int, Execution]]) -> Iterator[Iterator[tuple[int, Execution]]]:
-    """Close an iterator of executions, which stops what is running, however the loop over it is left."""
-    try:
-        yield executions
-    finally:
-        close = getattr(executions, "close", None)
-        if callable(close):
-            close()
-
-
 def _drawn(sampler: Sampler, run: Run) -> Iterator[Sample]:
     """Ask the sampler for what the run lacks."""
     for problems, n in run.unsampled():
-        drawn = sampler.sample(problems, n)
-        try:
+        with closing(sampler.sample(problems, n)) as drawn:
             yield from drawn
-        finally:
-            close = getattr(drawn, "close", None)
-            if callable(close):
-                close()
 
 
 def _problem_set(problems: Sequence[Problem]) -> ProblemSet:

@@ -18,7 +18,7 @@ import platform
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -35,6 +35,8 @@ from codeeval.samplers.base import Sampler, describe
 from codeeval.store import SCHEMA, ExecutionRecord, RunDirectory, SampleKey, SuiteKey, logger, score
 
 __all__ = ["Run"]
+
+_I = TypeVar("_I", bound=Iterable[Any])
 
 
 class Run:
@@ -144,7 +146,7 @@ class Run:
             self._on_sample(sample)
             yield sample
         given: set[SampleKey] = set()
-        with _closing(drawn):
+        with closing(drawn):
             for sample in drawn:
                 self._check_sample(sample)
                 if self._fixed_indices:
@@ -165,7 +167,7 @@ class Run:
             ValueError: the extractor raised; says on which sample.
         """
         position = 0
-        with _closing(samples):
+        with closing(samples):
             for sample in samples:
                 for slot, program in self._slots(sample):
                     known = self._lookup(slot)
@@ -459,13 +461,9 @@ def _limits(problems: ProblemSet) -> dict[str, Any]:
 
 
 def _versions() -> dict[str, str]:
-    from importlib import metadata
+    import codeeval
 
-    try:
-        own = metadata.version("codeeval")
-    except metadata.PackageNotFoundError:
-        own = "not installed"
-    return {"codeeval": own, "python": platform.python_version(), "numpy": np.__version__}
+    return {"codeeval": codeeval.__version__, "python": platform.python_version(), "numpy": np.__version__}
 
 
 def _now() -> str:
@@ -479,10 +477,10 @@ def _first_difference(old: str, new: str) -> str:
 
 
 @contextlib.contextmanager
-def _closing(iterable: Iterable[Any]) -> Iterator[None]:
-    """Close an iterator that can be closed, however its consumer is left."""
+def closing(iterable: _I) -> Iterator[_I]:
+    """Close what can be closed, however its consumer is left: generators of samples, programs and executions."""
     try:
-        yield
+        yield iterable
     finally:
         close = getattr(iterable, "close", None)
         if callable(close):
