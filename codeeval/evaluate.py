@@ -5,7 +5,6 @@ Each arrow is a line on disk where `out` names a run directory; the same call ag
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
 import os
@@ -101,6 +100,8 @@ async def evaluate_async(
 
     Cancelling the task ends the run after the attempt that it is at; everything finished is on disk.
     """
+    import asyncio  # slow to import, and few need it
+
     stop = _Stop()
     run = asyncio.ensure_future(
         asyncio.to_thread(evaluate, problems, sampler, executor, metrics, callbacks=[*callbacks, stop], **options)

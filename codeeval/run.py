@@ -15,6 +15,7 @@ import json
 import operator
 import os
 import platform
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -461,9 +462,8 @@ def _limits(problems: ProblemSet) -> dict[str, Any]:
 
 
 def _versions() -> dict[str, str]:
-    import codeeval
-
-    return {"codeeval": codeeval.__version__, "python": platform.python_version(), "numpy": np.__version__}
+    own = sys.modules["codeeval"].__version__  # not imported: the package itself stands above this module
+    return {"codeeval": own, "python": platform.python_version(), "numpy": np.__version__}
 
 
 def _now() -> str:
