@@ -383,7 +383,7 @@ def _list(data: Any, remote: Remote) -> List[Any]:
     if type(data) is not list:
         raise CodecError("a list is wanted")
     if _CONTAINERS.isdisjoint(map(type, data)):
-        return data
+        return data[:]  # a copy: what came is compared with what the call made of it
     return [_decode(item, remote) for item in data]
 
 

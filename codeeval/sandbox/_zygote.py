@@ -198,6 +198,7 @@ def _serve(
             pid = 0
             if os.listdir(work):
                 clean()
+                os.chdir(work)  # a new mount lies over the old one, in which a process with its cwd there stays
         else:
             _end(pid, failed, flags)
             os._exit(0)
