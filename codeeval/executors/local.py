@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -213,7 +214,9 @@ class _Worker:
         self.index = -1
         self.program: Program | None = None
         self.deadline = 0.0
-        self.send(dict(config))
+        # Made here, so that a worker which dies before it says a word leaves nothing that nobody knows of.
+        self.work = tempfile.mkdtemp(prefix="codeeval-")
+        self.send({**config, "work": self.work})
 
     def send(self, message: Mapping[str, Any]) -> None:
         self.connection.send_bytes(json.dumps(message).encode())
@@ -245,6 +248,8 @@ class _Worker:
             self.process.kill()
             self.process.wait()
         self.log.close()
+        if os.path.isdir(self.work):
+            shutil.rmtree(self.work, ignore_errors=True)
 
     def forget(self) -> None:
         """In a forked copy of the caller: let go of a worker that belongs to the original."""

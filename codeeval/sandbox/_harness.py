@@ -22,7 +22,7 @@ import random
 import sys
 import traceback
 import types
-from typing import Any, Dict, List, NoReturn, Optional
+from typing import Any, Dict, List, NoReturn
 
 from codeeval.sandbox import _codec
 
@@ -43,6 +43,7 @@ def run(control: int) -> NoReturn:
 class _Child:
     def __init__(self, control: int) -> None:
         self.control = control
+        self.received = b""
         self.kept: List[Any] = []
         self.namespace: Dict[str, Any] = {}
         self.filename = self.code_text = ""
@@ -61,20 +62,16 @@ class _Child:
     # -------------------------------------------------------------------------------------------- frames
 
     def receive(self) -> Any:
-        head = self.read(_codec.HEADER.size)
-        if head is None:
-            return None
-        text = self.read(_codec.HEADER.unpack(head)[0])
-        return None if text is None else marshal.loads(text)
-
-    def read(self, size: int) -> Optional[bytes]:
-        data = os.read(self.control, size)
-        while data and len(data) < size:
-            more = os.read(self.control, size - len(data))
+        """Take the judge's next message; None when it has hung up."""
+        received, head = self.received, _codec.HEADER.size
+        while len(received) < head or len(received) < head + _codec.HEADER.unpack_from(received)[0]:
+            more = os.read(self.control, 1 << 16)
             if not more:
                 return None
-            data += more
-        return data or None
+            received += more
+        end = head + _codec.HEADER.unpack_from(received)[0]
+        self.received = received[end:]
+        return marshal.loads(received[head:end])
 
     def send(self, message: Any) -> None:
         for stream in (self.stdout, self.stderr):

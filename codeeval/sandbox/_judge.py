@@ -13,18 +13,15 @@ Standard library only, any Python from 3.8.
 
 from __future__ import annotations
 
-import ast
 import importlib
 import marshal
 import os
 import random
 import resource
 import select
-import shutil
 import signal
 import socket
 import sys
-import tempfile
 import time
 from types import FrameType
 from typing import Any, Callable, Dict, List, NoReturn, Optional, Tuple
@@ -48,9 +45,11 @@ def main(fd: int) -> None:
     """Serve the caller on this descriptor until it hangs up."""
     caller = _Caller(fd)
     config = caller.receive()
-    work = tempfile.mkdtemp(prefix="codeeval-")
+    if config is None:
+        return
+    work = config["work"]
     try:
-        zygote = _zygote.start({**config, "work": work})
+        zygote = _zygote.start(config)
     except BaseException as error:
         caller.send({"fatal": "%s: %s" % (type(error).__name__, error)})
         os.rmdir(work)
@@ -69,6 +68,8 @@ def main(fd: int) -> None:
     finally:
         zygote.channel.close()
         os.waitpid(zygote.pid, 0)
+        import shutil
+
         shutil.rmtree(work, ignore_errors=True)
 
 
@@ -306,15 +307,15 @@ class _Box:
         if len(answer) != _zygote.ENDED.size:
             raise ConnectionError("the zygote is gone")
         self.wall_s = time.monotonic() - self.begin
+        self.poller.unregister(self.control.fileno())
         self.control.close()
-        for fd in (self.out, self.err):
-            os.set_blocking(fd, False)
-            try:
-                while self.written[fd] <= _OUTPUT_FACTOR * self.limits["stdout_bytes"] and self._drain(fd):
-                    pass
-            except (KeyError, _Stop):  # already at its end, or over the cap only now, when it no longer matters
+        try:
+            while any([self._drain(fd) for fd, event in self.poller.poll(0) if fd in self.output and event & select.POLLIN]):
                 pass
-            os.close(fd)
+        except _Stop:  # over the cap only now
+            pass
+        os.close(self.out)
+        os.close(self.err)
         return _zygote.ENDED.unpack(answer)  # type: ignore[return-value]
 
 
@@ -638,6 +639,8 @@ _asserts: Dict[str, List[Tuple[int, int, str]]] = {}
 def _statement_at(source: str, line: int) -> str:
     """Give the test statement at a line; parsed once per text, since most failures share few tests."""
     if source not in _asserts:
+        import ast
+
         if len(_asserts) > 4096:
             _asserts.clear()
         lines = source.splitlines()

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
-import platform
 import signal
 import struct
 import sys
@@ -52,9 +51,10 @@ def _load() -> ctypes.PyDLL:
 
 
 def _number(name: str) -> int:
-    table = _SYSCALLS.get(platform.machine())
+    machine = os.uname().machine if hasattr(os, "uname") else ""
+    table = _SYSCALLS.get(machine)
     if table is None or not sys.platform.startswith("linux"):
-        raise OSError(errno.ENOSYS, "namespaces are not supported on %s %s" % (sys.platform, platform.machine()))
+        raise OSError(errno.ENOSYS, "namespaces are not supported on %s %s" % (sys.platform, machine))
     return table[name]
 
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 import array
 import gc
 import os
-import shutil
 import signal
 import socket
 import struct
@@ -258,6 +257,8 @@ def _clock(pid: int) -> Tuple[float, float]:
 
 def _empty(directory: str) -> None:
     """Delete everything in a directory, without following links, also what its owner made unreadable."""
+    import shutil  # not at the top: every module in the zygote makes every fork dearer
+
     for name in os.listdir(directory):
         path = os.path.join(directory, name)
         if os.path.isdir(path) and not os.path.islink(path):
