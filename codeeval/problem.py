@@ -85,7 +85,7 @@ class Problem:
                 test_code,
                 entry_point=entry_point,
                 prompt=prompt if style == "completion" else "",
-                canonical_solution=_reference(prompt, canonical_solution, style),
+                canonical_solution=prompt + canonical_solution if style == "completion" else canonical_solution,
                 strength=None if strength is None else Strength(strength),
             )
         except InvalidProblem as error:
@@ -297,16 +297,6 @@ def _read_rows(path: Any) -> Iterator[Mapping[str, Any]]:
 
     for _, row in read_jsonl(path):
         yield row
-
-
-def _reference(prompt: str, solution: str, style: Style) -> str:
-    """Give the whole reference program, or nothing where there is none or it does not parse."""
-    text = prompt + solution if style == "completion" else solution
-    try:
-        ast.parse(text)
-    except (SyntaxError, ValueError):
-        return ""
-    return text if solution else ""
 
 
 def _literal(value: Any) -> str:

@@ -26,9 +26,12 @@ class Task(Protocol):
     """What a suite may know about the problem that it belongs to."""
 
     @property
-    def task_id(self) -> str: ...
+    def task_id(self) -> str:
+        """Its unique name."""
+
     @property
-    def language(self) -> str: ...
+    def language(self) -> str:
+        """The language that it wants."""
 
 
 @runtime_checkable
@@ -95,15 +98,18 @@ class ScriptSuite:
         if any(isinstance(node, ast.FunctionDef) and node.name == "check" for node in tree.body) and entry_point != "check":
             source = f"{test}\ncheck({entry_point})\n"
         setup = prompt if _is_python(prompt) else ""
-        free = _free_names(source) - _bound_names(setup) - {entry_point}
-        imports = _imports(canonical_solution or "") | _imports(setup)
-        modules = {n: imports.get(n, n) for n in sorted(free) if n in imports or n in sys.stdlib_module_names}
+        free = _free_names(source) - {entry_point}
+        modules: dict[str, str] = {}
+        if free:  # rarely: most tests read nothing from the candidate but its entry point
+            free -= _bound_names(setup)
+            imports = _imports(canonical_solution or "") | _imports(setup)
+            modules = {n: imports.get(n, n) for n in sorted(free) if n in imports or n in sys.stdlib_module_names}
         names = tuple(sorted(free - set(modules)))
         return cls(
             source=source,
             entry_point=entry_point,
             setup=setup,
-            strength=strength or script_strength(source, names=names, canonical_solution=canonical_solution or ""),
+            strength=strength or script_strength(test, names=names, canonical_solution=canonical_solution or ""),
             names=names,
             modules=MappingProxyType(modules),
         )
@@ -137,8 +143,7 @@ def script_strength(source: str, *, names: tuple[str, ...] = (), canonical_solut
         names: names that the tests read from the candidate's module.
         canonical_solution: the reference program; its classes can't leave the box.
     """
-    defined = {n.name: n for n in _parse(canonical_solution).body if isinstance(n, ast.ClassDef)} if canonical_solution else {}
-    if any(name in defined or name in _SHARED_NAMES for name in names):
+    if names and any(name in _SHARED_NAMES or name in _classes(canonical_solution) for name in names):
         return Strength.SAME_BOX
     for node in ast.walk(_parse(source)):
         if isinstance(node, ast.Import):
@@ -202,6 +207,13 @@ def _imports(source: str) -> dict[str, str]:
                 if alias.asname or "." not in alias.name:
                     found[alias.asname or alias.name] = alias.name
     return found
+
+
+def _classes(source: str) -> set[str]:
+    """Give the classes that a program defines at its top level."""
+    if not source or not _is_python(source):
+        return set()
+    return {node.name for node in _parse(source).body if isinstance(node, ast.ClassDef)}
 
 
 def _bound_names(source: str) -> set[str]:
