@@ -43,8 +43,8 @@ def main() -> None:
     print("The canonical solutions: what fails here can't be judged on this machine.\n")
     print(truth)
 
-    metrics = [ce.PassAtK(1, 3), ce.StatusRates()]
-    results = ce.evaluate(problems, ce.RecordedSampler(rows), metrics=metrics, cache=False)
+    sampler = ce.RecordedSampler(rows)
+    results = ce.evaluate(problems, sampler, metrics=[ce.PassAtK(1, 3), ce.StatusRates()], cache=False)
     print("\nThe recorded completions.\n")
     print(results)
 
