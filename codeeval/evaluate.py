@@ -71,6 +71,7 @@ def evaluate(
         ExecutionError: programs can't be executed here.
         ResultsError: `out` can't be written, or holds another run; says what differs.
     """
+    _check_ports(sampler, executor, metrics)
     problems = _problem_set(problems)
     n = _n_samples(n_samples, metrics, sampler, problems)
     _check(problems, sampler, metrics, n)
@@ -141,6 +142,7 @@ def generate(
         SamplingError: the model, the server or the recorded file failed.
         ResultsError: `out` can't be written, or holds another run; says what differs.
     """
+    _check_ports(sampler, None, ())
     problems = _problem_set(problems)
     n = _n_samples(n_samples, (), sampler, problems)
     _check(problems, sampler, (), n)
@@ -191,6 +193,7 @@ def rescore(
     """
     problems = _problem_set(problems)
     sampler = _RecordedRun(run, problems)
+    _check_ports(sampler, executor, metrics)
     n = sampler.n_available(problems)
     _check(problems, sampler, metrics, n)
     extract = extract or _extractor_named(sampler.manifest.get("extractor"))
@@ -340,10 +343,27 @@ def _drawn(sampler: Sampler, run: Run) -> Iterator[Sample]:
 
 
 def _problem_set(problems: Sequence[Problem]) -> ProblemSet:
+    if isinstance(problems, str):
+        raise TypeError(f"problems must be a ProblemSet, but got {problems!r}; did you mean load({problems!r})?")
     found = problems if isinstance(problems, ProblemSet) else ProblemSet(problems)
     if not len(found):
         raise ValueError(f"there is nothing to evaluate: {found!r}")
     return found
+
+
+def _check_ports(sampler: Sampler, executor: Executor | None, metrics: Sequence[Metric]) -> None:
+    """Refuse what is no sampler, executor or metric, where a newcomer still sees which argument it was."""
+    if isinstance(sampler, type) or not callable(getattr(sampler, "sample", None)):
+        remedy = f"; for a file, RecordedSampler({os.fspath(sampler)!r})" if isinstance(sampler, str | os.PathLike) else ""
+        raise TypeError(f"sampler must have a method sample(problems, n), but got {sampler!r:.200}{remedy}")
+    if executor is not None and not isinstance(executor, Executor):
+        remedy = f"; did you mean {executor.__name__}()?" if isinstance(executor, type) else ""
+        raise TypeError(f"executor must be an Executor, but got {executor!r:.200}{remedy}")
+    if not isinstance(metrics, Sequence):
+        raise TypeError(f"metrics must be a sequence, but got {metrics!r:.200}; did you mean [{metrics!r:.60}]?")
+    for metric in metrics:
+        if isinstance(metric, type) or not callable(metric) or not hasattr(metric, "min_samples"):
+            raise TypeError(f"a metric is a callable with min_samples, but got {metric!r:.200}")
 
 
 def _n_samples(n_samples: int | None, metrics: Sequence[Metric], sampler: Sampler, problems: ProblemSet) -> int:

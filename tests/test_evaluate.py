@@ -657,3 +657,21 @@ def test_an_executor_for_the_call_is_closed_afterwards(monkeypatch: pytest.Monke
 
     assert evaluate(problem_set(), CanonicalSampler())["pass@1"].value == 1
     assert made[0].is_closed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        ({"problems": "humaneval"}, r"load\('humaneval'\)"),
+        ({"sampler": "samples.jsonl"}, r"RecordedSampler\('samples.jsonl'\)"),
+        ({"sampler": ScriptedSampler}, r"sample\(problems, n\)"),
+        ({"executor": FakeExecutor}, r"FakeExecutor\(\)"),
+        ({"metrics": PassAtK(1)}, r"\[PassAtK\(1\)\]"),
+        ({"metrics": [PassAtK]}, "min_samples"),
+    ],
+)
+def test_what_is_no_port_is_refused_with_what_was_meant(arguments: dict[str, Any], hint: str) -> None:
+    right: dict[str, Any] = {"problems": problem_set(), "sampler": ScriptedSampler(["x"]), "executor": FakeExecutor()}
+
+    with pytest.raises(TypeError, match=hint):
+        evaluate(**(right | arguments), cache=False)
