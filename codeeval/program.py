@@ -209,7 +209,7 @@ class Execution:
     def to_dict(self) -> dict[str, Any]:
         """Give this execution as plain JSON data; fields at their defaults are left out."""
         row: dict[str, Any] = {"status": self.status.value, "strength": self.strength.value}
-        row |= {name: value for name in _PLAIN_FIELDS if (value := getattr(self, name)) not in (None, "", 0, False)}
+        row |= {name: value for name, default in _PLAIN_FIELDS.items() if (value := getattr(self, name)) != default}
         if self.tests:
             row["tests"] = [[t.name, t.passed, t.message] if t.message else [t.name, t.passed] for t in self.tests]
         return row
@@ -234,17 +234,18 @@ class Execution:
         )
 
 
-_PLAIN_FIELDS = (
-    "exit_code",
-    "signal",
-    "cpu_s",
-    "wall_s",
-    "peak_memory_bytes",
-    "stdout",
-    "stderr",
-    "truncated",
-    "message",
-)
+#: Fields that are written as they are, with their defaults.
+_PLAIN_FIELDS: dict[str, Any] = {
+    "exit_code": None,
+    "signal": None,
+    "cpu_s": 0.0,
+    "wall_s": 0.0,
+    "peak_memory_bytes": 0,
+    "stdout": "",
+    "stderr": "",
+    "truncated": False,
+    "message": "",
+}
 
 
 def _fields(value: Any) -> dict[str, Any]:

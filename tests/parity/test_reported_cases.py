@@ -1,0 +1,59 @@
+"""Small faults that users of other tools reported, each with the right verdict."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import codeeval as ce
+
+CASES = Path(__file__).parents[3] / "shared" / "cases" / "reported.jsonl"
+#: Which statuses each category of the file allows; a forgery that we see as an exit or a wrong value is no pass.
+STATUSES = {
+    "passed": {"passed"},
+    "early_exit": {"early_exit"},
+    "tampered": {"tampered", "failed", "early_exit"},
+    "wrong_answer": {"failed"},
+    "timeout": {"timed_out"},
+    "memory_or_timeout": {"memory_exceeded", "timed_out"},
+    "crash": {"crashed"},
+    "invalid_source": {"compile_error"},
+}
+#: Judged without taking code out of an answer first.
+KINDS = ("false-pass", "false-fail", "hang", "memory", "crash", "stop", "unicode", "source")
+
+
+def cases() -> list[dict[str, Any]]:
+    if not CASES.is_file():
+        return []
+    rows = [json.loads(line) for line in CASES.read_text(encoding="utf-8").splitlines()]
+    return [
+        row
+        for row in rows
+        if row["language"] == "python" and row["mode"] == "function" and row["id"].startswith(KINDS)
+    ]
+
+
+@pytest.mark.skipif(not cases(), reason="no reported cases: ../shared/cases is not beside this repository")
+def test_reported_faults_have_the_right_verdict() -> None:
+    problems, samples = [], []
+    for case in cases():
+        limits = ce.Limits(cpu_s=case["limits"]["timeout_s"], memory_bytes=case["limits"]["memory_mb"] << 20)
+        problems.append(
+            ce.Problem.from_test(case["id"], case["prompt"], case["test"], case["entry_point"], limits=limits)
+        )
+        samples.append(ce.Sample(task_id=case["id"], completion=case["completion"]))
+
+    results = ce.evaluate(problems, ce.RecordedSampler(samples), cache=False)
+
+    wanted = {case["id"]: STATUSES[case["expected_category"]] for case in cases()}
+    wrong = {
+        a.sample.task_id: a.executions["tests"]
+        for a in results
+        if a.executions["tests"].status.value not in wanted[a.sample.task_id]
+    }
+    assert wrong == {}
+    assert len(results) >= 14

@@ -1,0 +1,173 @@
+"""Problems and sets of them: a user's own in a minute, identity, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from codeeval.errors import InvalidProblem, ResultsError
+from codeeval.executors.local import LocalExecutor
+from codeeval.problem import Problem, ProblemSet
+from codeeval.program import Limits, Status, Strength
+
+
+def add(task_id: str = "add/0", **options: Any) -> Problem:
+    return Problem.from_test(task_id, "def add(a, b):\n", "assert add(1, 2) == 3", "add", **options)
+
+
+def test_cases_become_asserts_that_judge() -> None:
+    problem = Problem.from_io(
+        "p", "", [((1, 2), 3), (("a", "b"), "ab"), ((float("inf"), 1), float("inf")), (((1,), (2,)), (1, 2))], "add"
+    )
+    suite = problem.suites["tests"]
+
+    with LocalExecutor(1) as executor:
+        right = executor.run(suite.program("def add(a, b): return a + b", problem=problem, limits=problem.limits))
+        wrong = executor.run(suite.program("def add(a, b): return a", problem=problem, limits=problem.limits))
+
+    assert (right.status, wrong.status) == (Status.PASSED, Status.FAILED)
+
+
+def test_values_without_a_literal_are_refused_with_the_way_out() -> None:
+    with pytest.raises(InvalidProblem, match="from_test"):
+        Problem.from_io("p", "", [((object(),), 1)], "f")
+
+
+def test_no_cases_are_refused() -> None:
+    with pytest.raises(InvalidProblem, match="no cases"):
+        Problem.from_io("p", "", [], "f")
+
+
+@pytest.mark.parametrize(
+    ("fields", "what"),
+    [
+        ({"task_id": ""}, "task_id"),
+        ({"prompt": None}, "prompt"),
+        ({"suites": {}}, "without tests"),
+    ],
+)
+def test_unusable_fields_are_refused(fields: dict[str, Any], what: str) -> None:
+    suites = dict(add().suites)
+
+    with pytest.raises(InvalidProblem, match=what):
+        Problem(**({"task_id": "a", "prompt": "", "suites": suites} | fields))
+
+
+def test_rows_with_other_names_are_mapped_and_the_rest_is_kept() -> None:
+    rows = [{"id": 7, "question": "Add.", "unit_tests": ["assert add(1, 2) == 3"], "fn": "add", "level": "easy"}]
+
+    problems = ProblemSet.from_rows(
+        rows, columns={"task_id": "id", "prompt": "question", "test": "unit_tests", "entry_point": "fn"}, style="chat"
+    )
+
+    assert problems["7"].metadata == {"level": "easy"}
+    assert problems["7"].style == "chat"
+
+
+def test_rows_come_from_a_dataset_and_from_a_file(tmp_path: Path) -> None:
+    datasets = pytest.importorskip("datasets")
+    rows = [{"task_id": "a", "prompt": "", "test": "assert f(1) == 1", "entry_point": "f"}]
+    path = tmp_path / "mine.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    from_file = ProblemSet.from_rows(path)  # type: ignore[arg-type]  # a Path serves as well as its text
+    from_dataset = ProblemSet.from_rows(datasets.Dataset.from_list(rows))
+
+    assert from_file.digest() == from_dataset.digest() == ProblemSet.from_rows(rows).digest()
+
+
+def test_a_row_without_a_field_is_named_with_what_it_has() -> None:
+    with pytest.raises(InvalidProblem, match=r"t/9.*entry_point.*\['prompt', 'task_id', 'test'\]"):
+        ProblemSet.from_rows([{"task_id": "t/9", "prompt": "", "test": "assert 1"}])
+
+
+def test_a_damaged_file_is_named_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "mine.jsonl"
+    path.write_text('{"task_id": "a", "prompt": "", "test": "assert f()", "entry_point": "f"}\n{"task_id":\n')
+
+    with pytest.raises(ResultsError, match="line 2"):
+        ProblemSet.from_rows(str(path))
+
+
+def test_unknown_columns_are_refused() -> None:
+    with pytest.raises(ValueError, match="tests"):
+        ProblemSet.from_rows([], columns={"tests": "x"})
+
+
+def test_a_set_is_addressed_sliced_and_filtered() -> None:
+    problems = ProblemSet([add("a"), add("b", canonical_solution="    return a + b\n"), add("c")], name="mine")
+
+    assert problems["b"].task_id == problems[1].task_id == "b"
+    assert problems[1:].task_ids == ("b", "c")
+    assert problems.subset(["c", "a"]).task_ids == ("a", "c")
+    assert problems.filter(lambda p: bool(p.canonical_solution)).task_ids == ("b",)
+    assert "a" in problems
+    assert problems[:1].name == "mine"
+
+
+def test_an_unknown_id_is_refused() -> None:
+    problems = ProblemSet([add("a")])
+
+    with pytest.raises(KeyError, match="nope"):
+        problems["nope"]
+    with pytest.raises(KeyError, match="nope"):
+        problems.subset(["nope"])
+
+
+def test_the_same_id_twice_is_refused() -> None:
+    with pytest.raises(InvalidProblem, match="twice"):
+        ProblemSet([add("a"), add("a")])
+
+
+def test_limits_are_replaced_and_are_not_identity() -> None:
+    problems = ProblemSet([add()])
+
+    faster = problems.with_limits(cpu_s=1, memory_bytes=1 << 28)
+
+    assert faster[0].limits == Limits(cpu_s=1, memory_bytes=1 << 28)
+    assert faster.digest() == problems.digest()
+
+
+def test_identity_is_the_same_in_every_process_and_changes_with_any_field() -> None:
+    problems = ProblemSet([add()])
+
+    assert pickle.loads(pickle.dumps(problems)).digest() == problems.digest()
+    for other in (add("add/1"), add(stop=["x"]), add(strength="same box"), add(canonical_solution="    pass")):
+        assert ProblemSet([other]).digest() != problems.digest()
+
+
+def test_lint_lists_what_is_legal_but_worth_knowing() -> None:
+    shown = Problem.from_test("shown", "Write f.\nassert f(1) == 1", "assert f(1) == 1", "f", style="chat")
+    idle = Problem.from_test("idle", "", "f(1)", "f", canonical_solution="def f(x): pass")
+
+    remarks = ProblemSet([shown, idle]).lint()
+
+    assert any("shown" in r and "every test" in r for r in remarks)
+    assert any("shown" in r and "canonical" in r for r in remarks)
+    assert any("idle" in r and "asserts nothing" in r for r in remarks)
+
+
+def test_strengths_are_listed_by_task() -> None:
+    problems = ProblemSet([add("a"), add("b", strength="same box")])
+
+    assert problems.strengths() == {"a": Strength.SPLIT, "b": Strength.SAME_BOX}
+
+
+@pytest.mark.parametrize(
+    ("limits", "error"),
+    [
+        ({"cpu_s": 0}, ValueError),
+        ({"wall_s": -1}, ValueError),
+        ({"memory_bytes": float("inf")}, ValueError),
+        ({"cpu_s": "3"}, TypeError),
+        ({"processes": True}, TypeError),
+        ({"network": "internet"}, ValueError),
+    ],
+)
+def test_senseless_limits_are_refused(limits: dict[str, Any], error: type[Exception]) -> None:
+    with pytest.raises(error):
+        Limits(**limits)

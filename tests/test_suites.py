@@ -1,0 +1,127 @@
+"""Tests as values: what their syntax tree says of how they can be judged."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from codeeval.errors import InvalidProblem
+from codeeval.problem import Problem
+from codeeval.program import Limits, Strength
+from codeeval.suites import ScriptSuite, Suite, script_strength
+
+
+def suite(test: str, entry_point: str = "f", **options: str) -> ScriptSuite:
+    return ScriptSuite.of(test, entry_point=entry_point, **options)  # type: ignore[arg-type]
+
+
+def test_a_check_function_is_called_with_the_entry_point() -> None:
+    made = suite("def check(candidate):\n    assert candidate(1) == 2\n")
+
+    assert made.source.endswith("\ncheck(f)\n")
+
+
+def test_a_candidate_that_is_itself_called_check_is_not_called_with_itself() -> None:
+    assert suite("assert check(70) == False", "check").source == "assert check(70) == False"
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "assert f([1, 2]) == [2, 1]",
+        "import math\nassert math.isclose(f(0.1), 0.2)",
+        "def check(candidate):\n    for i in range(9):\n        assert candidate(i) == i\n",
+        "from collections import Counter\nassert Counter(f('ab')) == Counter('ba')",
+        "assert f(lambda x: x + 1, [1]) == [2]",
+        "try:\n    f(-1)\nexcept ValueError:\n    pass\nelse:\n    raise AssertionError\n",
+    ],
+)
+def test_tests_that_share_values_only_are_judged_split(test: str) -> None:
+    assert suite(test).strength is Strength.SPLIT
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "import random\nrandom.seed(3)\nassert f() == 4",
+        "import io, contextlib\nwith contextlib.redirect_stdout(io.StringIO()) as s:\n    f()\nassert s.getvalue()",
+        "from unittest import mock\nwith mock.patch('time.time'):\n    assert f() == 1",
+        "assert 'def f' in open(__file__).read()",
+        "import inspect\nassert inspect.signature(f)",
+        "assert f.__doc__",
+        "assert globals()['f'](1) == 1",
+        "from .helpers import x\nassert f(x)",
+    ],
+)
+def test_tests_that_share_more_than_values_need_the_same_box(test: str) -> None:
+    assert suite(test).strength is Strength.SAME_BOX
+
+
+def test_tests_that_use_the_solutions_class_need_the_same_box() -> None:
+    made = suite(
+        "assert f([Pair(1, 2)]) == 1",
+        canonical_solution="class Pair:\n    def __init__(self, a, b): self.a = a\ndef f(ps): return ps[0].a\n",
+    )
+
+    assert made.strength is Strength.SAME_BOX
+    assert made.names == ("Pair",)
+
+
+def test_the_author_can_overrule_the_syntax_tree() -> None:
+    problem = Problem.from_test("t", "", "assert f(1) == 1", "f", strength="same box")
+
+    assert problem.strength is Strength.SAME_BOX
+
+
+def test_free_names_of_the_tests_become_modules_or_names_of_the_candidate() -> None:
+    made = suite("assert math.isclose(f(1), helper(1)) and np.array", canonical_solution="import numpy as np\n")
+
+    assert dict(made.modules) == {"math": "math", "np": "numpy"}
+    assert made.names == ("helper",)
+
+
+def test_what_the_prompt_defines_is_not_asked_of_the_candidate() -> None:
+    made = suite("assert f(helper(1)) == 1", prompt="import math\ndef helper(x):\n    return x\ndef f(x):\n    '''.'''\n")
+
+    assert (made.names, dict(made.modules)) == ((), {})
+    assert made.setup.startswith("import math")
+
+
+def test_a_prompt_in_prose_sets_nothing_up() -> None:
+    assert suite("assert f(1)", prompt="Write a function that …").setup == ""
+
+
+@pytest.mark.parametrize(
+    "test",
+    ["", "   \n", "# only a comment\n", "import math\n", '"""Only a docstring."""\n', "assert f(1 ==\n", "assert f('\0')"],
+)
+def test_tests_that_could_never_fail_or_run_are_refused(test: str) -> None:
+    with pytest.raises(InvalidProblem):
+        suite(test)
+
+
+@pytest.mark.parametrize("entry_point", ["", "a.b", "f(", "1f", None])
+def test_an_entry_point_that_is_no_name_is_refused(entry_point: str) -> None:
+    with pytest.raises(InvalidProblem, match="entry point"):
+        suite("assert 1", entry_point)
+
+
+def test_same_code_in_the_same_suite_is_the_same_program() -> None:
+    problem = Problem.from_test("t", "", "assert f(1) == 1", "f")
+    made = problem.suites["tests"]
+
+    programs = [made.program(code, problem=problem, limits=Limits()) for code in ("a", "a", "b")]
+
+    assert programs[0].digest() == programs[1].digest() != programs[2].digest()
+
+
+def test_a_suite_survives_pickling() -> None:
+    made = suite("assert math.floor(f(1)) == 1")
+
+    assert pickle.loads(pickle.dumps(made)) == made
+    assert isinstance(made, Suite)
+
+
+def test_strength_depends_on_the_tests_and_never_on_a_candidate() -> None:
+    assert script_strength("assert f(1) == 1", canonical_solution="class f: pass") is Strength.SPLIT
