@@ -145,7 +145,7 @@ class Problem:
 class ProblemSet(Sequence[Problem]):
     """Problems in order, with a name and a version; immutable, sliceable, addressable by task id."""
 
-    __slots__ = ("_problems", "_by_id", "name", "version", "revision")
+    __slots__ = ("_by_id", "_problems", "_whole", "name", "revision", "version")
 
     def __init__(
         self, problems: Iterable[Problem], *, name: str = "custom", version: str = "", revision: str = ""
@@ -154,6 +154,7 @@ class ProblemSet(Sequence[Problem]):
         self.name = name
         self.version = version
         self.revision = revision
+        self._whole = (name, len(self._problems))
         self._by_id: dict[str, Problem] = {}
         for problem in self._problems:
             if not isinstance(problem, Problem):
@@ -257,7 +258,11 @@ class ProblemSet(Sequence[Problem]):
         return [f"{p.task_id}: {remark}" for p in self._problems for remark in _remarks(p)]
 
     def _with(self, problems: Iterable[Problem]) -> ProblemSet:
-        return ProblemSet(problems, name=self.name, version=self.version, revision=self.revision)
+        """Give a set of these problems; a part says so in its name, lest its score passes for that of the whole."""
+        part = ProblemSet(problems, name=self.name, version=self.version, revision=self.revision)
+        part._whole = name, size = self._whole
+        part.name = name if len(part) == size else f"{name} ({len(part)} of {size})"
+        return part
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild_set, (self._problems, self.name, self.version, self.revision)

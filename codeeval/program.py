@@ -80,6 +80,11 @@ class Limits:
                 raise TypeError(f"Limits.{name} must be a number, but got {value!r}")
             if not 0 < value < float("inf"):
                 raise ValueError(f"Limits.{name} must be positive and finite, but got {value!r}")
+            whole = not name.endswith("_s")
+            if whole and value != int(value):
+                raise ValueError(f"Limits.{name} must be a whole number, but got {value!r}")
+            # 1 and 1.0 are the same limit, so they must give the same digest.
+            object.__setattr__(self, name, int(value) if whole else float(value))
         if self.network not in ("none", "loopback", "host"):
             raise ValueError(f"Limits.network must be 'none', 'loopback' or 'host', but got {self.network!r}")
 

@@ -106,7 +106,7 @@ def test_a_set_is_addressed_sliced_and_filtered() -> None:
     assert problems.subset(["c", "a"]).task_ids == ("a", "c")
     assert problems.filter(lambda p: bool(p.canonical_solution)).task_ids == ("b",)
     assert "a" in problems
-    assert problems[:1].name == "mine"
+    assert problems[:1].version == problems.version
 
 
 def test_an_unknown_id_is_refused() -> None:
@@ -171,3 +171,19 @@ def test_strengths_are_listed_by_task() -> None:
 def test_senseless_limits_are_refused(limits: dict[str, Any], error: type[Exception]) -> None:
     with pytest.raises(error):
         Limits(**limits)
+
+
+def test_a_part_of_a_set_never_goes_by_the_name_of_the_whole() -> None:
+    problems = ProblemSet([add("a"), add("b"), add("c")], name="mine")
+
+    assert problems[:2].name == "mine (2 of 3)"
+    assert problems[:2][:1].name == "mine (1 of 3)"
+    assert problems[:].name == problems.with_limits(cpu_s=1).name == "mine"
+
+
+def test_equal_limits_are_one_limit_however_they_are_written() -> None:
+    one, same = (ProblemSet([add()]).with_limits(cpu_s=cpu_s)[0] for cpu_s in (1, 1.0))
+
+    digests = {p.suites["tests"].program("x", problem=p, limits=p.limits).digest() for p in (one, same)}
+
+    assert len(digests) == 1
