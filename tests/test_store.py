@@ -264,7 +264,7 @@ OTHER_SETTINGS: dict[str, tuple[dict[str, Any], str]] = {
     "limits": ({"problems": problem_set(3).with_limits(cpu_s=3)}, r"limits\.cpu_s was 10\.0, now 3"),
     "one problem's limits": (
         {"problems": ProblemSet([*problem_set(3)[:2], *problem_set(3)[2:].with_limits(wall_s=9)], name="ones")},
-        r"limits\.wall_s was 30\.0, now \{'one/0': 30\.0, .*'one/2': 9\}",
+        r"limits\.wall_s was 30\.0, now \{'one/0': 30\.0, .*'one/2': 9\.0\}",
     ),
     "extractor": (
         {"extract": lambda sample, problem: sample.completion},
