@@ -13,9 +13,9 @@ import os
 import signal
 import struct
 import sys
-from typing import Optional
+from typing import Iterable, Optional
 
-__all__ = ["LAYERS", "clone", "enter_zygote", "fresh_proc", "fresh_tmpfs", "probe_job"]
+__all__ = ["LAYERS", "clone", "enter_zygote", "fresh_proc", "fresh_tmpfs", "probe_job", "zygote_flags"]
 
 #: What each layer holds, in the words of the guarantees that users ask for.
 LAYERS = {
@@ -30,7 +30,7 @@ LAYERS = {
 
 _NEWNS, _NEWUTS, _NEWIPC = 0x00020000, 0x04000000, 0x08000000
 _NEWUSER, _NEWPID, _NEWNET = 0x10000000, 0x20000000, 0x40000000
-ZYGOTE_FLAGS = _NEWUSER | _NEWNS | _NEWPID | _NEWNET | _NEWIPC | _NEWUTS
+_OPTIONAL = {"net": _NEWNET, "ipc": _NEWIPC, "uts": _NEWUTS}
 JOB_FLAGS = _NEWPID | _NEWNS
 
 _MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_NOEXEC = 1, 2, 4, 8
@@ -82,8 +82,16 @@ def clone(flags: int) -> int:
     return _check(pid, "clone")
 
 
+def zygote_flags(layers: Iterable[str]) -> int:
+    """Give clone's flags for a zygote; the others need the user, mount and pid namespaces in any case."""
+    flags = _NEWUSER | _NEWNS | _NEWPID
+    for name in layers:
+        flags |= _OPTIONAL.get(name, 0)
+    return flags
+
+
 def enter_zygote(uid: int, gid: int, work: str, size_bytes: int) -> None:
-    """Set up the namespaces of a process that was just cloned with ZYGOTE_FLAGS.
+    """Set up the namespaces of a process that was just cloned with `zygote_flags`.
 
     Ids map to themselves; everything mounted becomes private and read-only, and a tmpfs of its own lies at `work`.
 

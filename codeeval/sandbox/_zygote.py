@@ -23,7 +23,7 @@ import sys
 import time
 from typing import Any, Callable, Dict, List, Sequence, Tuple
 
-from codeeval.sandbox import _harness, _namespaces, _rlimits
+from codeeval.sandbox import _files, _harness, _namespaces, _rlimits
 
 __all__ = ["CLOCK", "ENDED", "JOB", "Zygote", "start"]
 
@@ -63,7 +63,7 @@ def start(config: Dict[str, Any]) -> Zygote:
     missing: Dict[str, str] = {}
     if namespaces:
         try:
-            return _start(config, wanted, _namespaces.ZYGOTE_FLAGS, missing)
+            return _start(config, wanted, _namespaces.zygote_flags(namespaces), missing)
         except _Refused as refused:
             missing = {name: str(refused) for name in sorted(namespaces)}
     return _start(config, wanted - namespaces, 0, missing)
@@ -81,7 +81,7 @@ def _start(config: Dict[str, Any], wanted: "set[str]", flags: int, missing: Dict
     except OSError as error:
         ours.close()
         theirs.close()
-        raise _Refused(str(error))
+        raise _Refused(str(error)) from None
     if pid == 0:
         try:
             ours.close()
@@ -89,7 +89,7 @@ def _start(config: Dict[str, Any], wanted: "set[str]", flags: int, missing: Dict
         finally:
             os._exit(1)
     theirs.close()
-    hello = ours.recv(1 << 16).decode()
+    hello = ours.recv(1 << 16).decode("utf-8", "replace")
     kind, _, text = hello.partition(" ")
     if kind == "ready":
         held = text.split(",") if text else []
@@ -103,34 +103,35 @@ def _start(config: Dict[str, Any], wanted: "set[str]", flags: int, missing: Dict
     raise RuntimeError(text or "the zygote died while it started")
 
 
-def _main(
-    channel: socket.socket, config: Dict[str, Any], wanted: "set[str]", flags: int, uid: int, gid: int
-) -> None:
+def _main(channel: socket.socket, config: Dict[str, Any], wanted: "set[str]", flags: int, uid: int, gid: int) -> None:
     held = []
     refused = {}
     job_flags = 0
     work = config["work"]
-    clean: Callable[[], None] = lambda: _empty(work)
+    clean: Callable[[], None] = lambda: _files.empty(work)
     if flags:
         try:
             _namespaces.enter_zygote(uid, gid, work, config["work_bytes"])
         except OSError as error:
             channel.send(("refused %s" % error).encode())
             return
-        held += ["user", "mount", "net", "ipc", "uts"]
+        held += ["user", "mount", *sorted(wanted & {"net", "ipc", "uts"})]
         clean = lambda: _namespaces.fresh_tmpfs(work, config["work_bytes"])
+    if flags and "pid" in wanted:
         why = _namespaces.probe_job(_namespaces.JOB_FLAGS, proc=False)
         if why is None:
             job_flags = _namespaces.JOB_FLAGS
             held.append("pid")
-            why = _namespaces.probe_job(job_flags, proc=True)
-            if why is None:
-                held.append("proc")
-            else:
-                refused["proc"] = why
         else:
-            refused["pid"] = refused["proc"] = why
+            refused["pid"] = why
+    if flags and "proc" in wanted:
+        why = _namespaces.probe_job(job_flags, proc=True) if job_flags else "it needs the layer pid"
+        if why is None:
+            held.append("proc")
+        else:
+            refused["proc"] = why
     os.chdir(work)
+    os.umask(0o022)
     if "rlimits" in wanted:
         _rlimits.enter_zygote()
         held.append("rlimits")
@@ -139,7 +140,8 @@ def _main(
         for name in config["preload"]:
             __import__(name)
     except BaseException as error:  # a preload may do anything; say which one it was
-        channel.send(("failed preload=%r: %s: %s" % (name, type(error).__name__, error)).encode()[:8000])
+        text = "failed preload=%r: %s: %s" % (name, type(error).__name__, error)
+        channel.send(text.encode("utf-8", "replace")[:8000])
         return
     threads = _thread_count()
     if threads > 1:
@@ -151,7 +153,8 @@ def _main(
     sys.dont_write_bytecode = True
     os.dup2(channel.fileno(), _SOCKET_FD)
     channel = socket.socket(fileno=_SOCKET_FD)
-    os.closerange(_SOCKET_FD + 1, 256)
+    _close_above(_SOCKET_FD)
+    os.chdir(work)  # again: a preloaded module may have gone elsewhere
     channel.send(("ready " + ",".join(held)).encode())
     channel.send("\n".join("%s=%s" % item for item in refused.items()).encode() or b"\n")
     gc.collect()
@@ -159,9 +162,7 @@ def _main(
     _serve(channel, job_flags, "proc" in held, "rlimits" in held, work, clean)
 
 
-def _serve(
-    channel: socket.socket, flags: int, proc: bool, rlimits: bool, work: str, clean: Callable[[], None]
-) -> None:
+def _serve(channel: socket.socket, flags: int, proc: bool, rlimits: bool, work: str, clean: Callable[[], None]) -> None:
     """Obey the judge until it hangs up. Every name that a child needs is bound before the first fork."""
     pid = 0
     failed = 0
@@ -195,7 +196,7 @@ def _serve(
         elif order == b"K":
             channel.send(ENDED.pack(*_end(pid, failed, flags)))
             pid = 0
-            if os.listdir(work):
+            if _is_used(work):
                 clean()
                 os.chdir(work)  # a new mount lies over the old one, in which a process with its cwd there stays
         else:
@@ -255,20 +256,21 @@ def _clock(pid: int) -> Tuple[float, float]:
     return cpu_s, delay_s
 
 
-def _empty(directory: str) -> None:
-    """Delete everything in a directory, without following links, also what its owner made unreadable."""
-    import shutil  # not at the top: every module in the zygote makes every fork dearer
+def _is_used(work: str) -> bool:
+    """Say whether a program has changed the work directory in any way that the next one could see."""
+    try:
+        return bool(os.listdir(work)) or os.stat(work).st_mode & 0o7777 != 0o700
+    except OSError:
+        return True
 
-    for name in os.listdir(directory):
-        path = os.path.join(directory, name)
-        if os.path.isdir(path) and not os.path.islink(path):
-            for parent, names, _ in os.walk(path):
-                for inner in names:
-                    if not os.path.islink(os.path.join(parent, inner)):
-                        os.chmod(os.path.join(parent, inner), 0o700)
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            os.unlink(path)
+
+def _close_above(fd: int) -> None:
+    """Close every descriptor above this one: a child that inherited the judge's could speak in its name."""
+    try:
+        highest = max(map(int, os.listdir("/proc/self/fd")))
+    except (OSError, ValueError):
+        highest = os.sysconf("SC_OPEN_MAX")
+    os.closerange(fd + 1, highest + 1)
 
 
 def _thread_count() -> int:
