@@ -1,0 +1,128 @@
+"""Attempts that did not pass: the program, the failing assertion with its values, and what was written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import overload
+
+from codeeval._display.theme import PRE, WRAPPED, box
+from codeeval._display.untrusted import escaped, head, line, numbered, tail
+from codeeval.program import Execution
+from codeeval.sample import Attempt
+
+__all__ = ["Failures", "attempt_html", "gist"]
+
+
+class Failures(Sequence[Attempt]):
+    """Attempts that did not pass. Shows the program, the failing assertion with its values, and stderr.
+
+    It is a sequence of attempts; what is shown is bounded, what it holds is complete.
+    """
+
+    def __init__(self, attempts: Iterable[Attempt]) -> None:
+        self._attempts = tuple(attempts)
+
+    @overload
+    def __getitem__(self, index: int) -> Attempt: ...
+    @overload
+    def __getitem__(self, index: slice) -> Failures: ...
+    def __getitem__(self, index: int | slice) -> Attempt | Failures:
+        return Failures(self._attempts[index]) if isinstance(index, slice) else self._attempts[index]
+
+    def __len__(self) -> int:
+        return len(self._attempts)
+
+    def __iter__(self) -> Iterator[Attempt]:
+        return iter(self._attempts)
+
+    def __repr__(self) -> str:
+        if not self:
+            return "no failures"
+        parts = [_attempt_text(attempt) for attempt in self._attempts[:_TEXT_ATTEMPTS]]
+        return "\n\n".join(parts + self._rest(_TEXT_ATTEMPTS))
+
+    def _repr_html_(self) -> str:
+        if not self:
+            return box("no failures")
+        parts: list[str] = []
+        for attempt in self._attempts[:_HTML_ATTEMPTS]:
+            if sum(map(len, parts)) > _HTML_CHARS:
+                break
+            parts.append(attempt_html(attempt, opened=not parts))
+        return box(*parts, *self._rest(len(parts)))
+
+    def _rest(self, shown: int) -> list[str]:
+        left = len(self) - shown
+        return [f"… and {left:,} more; failures[{shown}:] shows the next"] if left > 0 else []
+
+
+def attempt_html(attempt: Attempt, *, opened: bool = False, styles: tuple[str, str] = (PRE, WRAPPED)) -> str:
+    """Fold an attempt under one line that says how it ended.
+
+    `styles` are those of code, whose lines stay whole, and of what it led to, whose long lines wrap.
+    """
+    code_style, evidence_style = (f' style="{style}"' if style else "" for style in styles)
+    evidence = "".join(
+        f'<div style="margin-top:.4em">{escaped(label)}</div><pre{evidence_style}>{escaped(body)}</pre>'
+        for label, body in _evidence(attempt)
+    )
+    why = gist(attempt)
+    return (
+        f"<details{' open' if opened else ''}><summary>{escaped(_headline(attempt))}"
+        + (f'<span style="display:block;opacity:.75;padding-left:1.2em">{escaped(why)}</span>' if why else "")
+        + f'</summary><div style="margin:.3em 0 .8em 1.2em"><pre{code_style}>{escaped(numbered(attempt.code))}</pre>'
+        f"{evidence}</div></details>"
+    )
+
+
+def gist(attempt: Attempt, chars: int = 100) -> str:
+    """Say in one line why an attempt did not pass: its first failing test's message, or the run's."""
+    for execution in attempt.executions.values():
+        if not execution.passed:
+            messages = [test.message for test in execution.tests if not test.passed] + [execution.message]
+            said = next((message for message in messages if message.strip()), "")
+            return line(said[: chars * 4].strip().partition("\n")[0], chars)
+    return ""
+
+
+def _attempt_text(attempt: Attempt) -> str:
+    lines = [_headline(attempt), *(f"  {row}" for row in numbered(attempt.code).split("\n"))]
+    for label, body in _evidence(attempt):
+        lines += [f"  {label}:", *(f"    {row}" for row in body.split("\n"))]
+    return "\n".join(lines)
+
+
+def _headline(attempt: Attempt) -> str:
+    named = list(attempt.executions.items())[:_SUITES]
+    ends = ", ".join(f"{line(suite, 40)}: {_end(execution)}" for suite, execution in named)
+    return f"{line(attempt.sample.task_id)} sample {attempt.sample.index} — {ends or 'not run'}"
+
+
+def _end(execution: Execution) -> str:
+    exit_code = f", exit code {execution.exit_code}" if execution.exit_code else ""
+    signal = f", signal {execution.signal}" if execution.signal else ""
+    ours = "" if execution.judged else " (not judged: our fault)"
+    return f"{execution.status.value}{ours} after {execution.cpu_s:.2f} CPU s{exit_code}{signal}"
+
+
+def _evidence(attempt: Attempt) -> Iterator[tuple[str, str]]:
+    """Give (label, text) for all that tells why an attempt did not pass."""
+    for suite, execution in list(attempt.executions.items())[:_SUITES]:
+        if execution.passed:
+            continue
+        failing = [test for test in execution.tests if not test.passed]
+        for test in failing[:_TESTS]:
+            yield f"{line(suite, 40)}, test {line(test.name)}", head(test.message, _MESSAGE_CHARS) or "failed"
+        if len(failing) > _TESTS:
+            yield f"{line(suite, 40)}", f"… and {len(failing) - _TESTS:,} more failing tests"
+        if execution.message and execution.message not in [test.message for test in failing[:_TESTS]]:
+            yield f"{line(suite, 40)}", head(execution.message, _MESSAGE_CHARS)
+        cut = " (was longer than what is kept)" if execution.truncated else ""
+        for stream, written in (("stderr", execution.stderr), ("stdout", execution.stdout)):
+            if written.strip():
+                yield f"{line(suite, 40)}, end of {stream}{cut}", tail(written, _STREAM_CHARS)
+
+
+_SUITES, _TESTS = 4, 5
+_TEXT_ATTEMPTS, _HTML_ATTEMPTS, _HTML_CHARS = 5, 50, 500_000
+_MESSAGE_CHARS, _STREAM_CHARS = 2_000, 3_000

@@ -1,0 +1,214 @@
+"""Results at a glance: scores with intervals, samples, statuses, what was slow, what isolation held.
+
+`_report` gathers what is to be said once, `text` and `html` only lay it out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from codeeval._display import svg
+from codeeval._display.failures import attempt_html
+from codeeval._display.theme import FAINT, HEADING, TITLE, Markup, box, table, warning
+from codeeval._display.untrusted import escaped, line, plural
+from codeeval.program import Status
+from codeeval.sample import Attempt
+
+if TYPE_CHECKING:
+    from codeeval.results import Estimate, Results
+
+__all__ = ["heading", "html", "score_bar", "score_rows", "status_legend", "text", "warnings"]
+
+
+def text(results: Results) -> str:
+    """Lay results out as a table for a terminal: printable characters and newlines only."""
+    report = _report(results)
+    loud = [f"!! {said}" for said in report.warnings]
+    return "\n".join([report.title, *loud, *_columns(report.scores), *_columns(report.facts)])
+
+
+def html(results: Results) -> str:
+    """Lay results out as HTML for a notebook: self-contained, no script, readable on light and dark grounds."""
+    report = _report(results)
+    estimates = [] if results.withheld else list(results.metrics.values())
+    scores = [
+        (name, value, Markup(score_bar(estimate)), *rest)
+        for (name, value, *rest), estimate in zip(report.scores, estimates, strict=True)
+    ]
+    judged = {s: n for s, n in _statuses(results).items() if s.is_judged}
+    facts = [fact for fact in report.facts if fact[0] != "status"]
+    return box(
+        f'<div style="{TITLE}">{escaped(report.title)}</div>',
+        *map(warning, report.warnings),
+        table(scores),
+        *(
+            [f'<div style="max-width:42em;margin:.5em 0">{svg.shares(judged)}{status_legend(judged)}</div>']
+            if judged
+            else []
+        ),
+        f'<div style="{FAINT}">{table(facts, head="td")}</div>',
+        _failure_examples(results),
+    )
+
+
+def score_bar(estimate: Estimate) -> str:
+    """Draw a share and its interval on an axis from 0 to 1; nothing for what counts in another unit."""
+    is_share = not estimate.unit and not math.isnan(estimate.value) and 0 <= estimate.value <= 1
+    return svg.interval(estimate.value, estimate.ci_low, estimate.ci_high, axis=(0.0, 1.0)) if is_share else ""
+
+
+def status_legend(counts: Mapping[Status, int]) -> str:
+    """Name the colours of `svg.shares`, each with its share and count."""
+    return "".join(
+        f'<span style="display:inline-block;margin:.2em 1.1em 0 0;white-space:nowrap">'
+        f"{svg.swatch(svg.STATUS_COLORS[status])} {escaped(shown)}</span>"
+        for (status, _), shown in zip(counts.items(), _status_shares(counts), strict=True)
+    )
+
+
+def _failure_examples(results: Results) -> str:
+    """Fold one failing attempt of every kind, each a click away, and say how to see the others."""
+    first_by_status: dict[Status, Attempt] = {}
+    failing = 0
+    for attempt, status in zip(results.attempts, results.statuses(), strict=True):
+        if not attempt.passed:
+            failing += 1
+            first_by_status.setdefault(status or Status.SANDBOX_ERROR, attempt)
+    if not failing:
+        return ""
+    ours = [first_by_status.pop(Status.SANDBOX_ERROR)] if Status.SANDBOX_ERROR in first_by_status else []
+    shown = [attempt_html(attempt) for attempt in [*ours, *first_by_status.values()]]
+    rest = f"results.failures() shows all {failing:,}" if failing > len(shown) else ""
+    return (
+        f'<div style="{HEADING}">{escaped(plural(failing, "attempt"))} did not pass; the first of each kind</div>'
+        + "".join(shown)
+        + (f'<div style="{FAINT}">{rest}; results.failures(task_id) those of one task.</div>' if rest else "")
+    )
+
+
+def _columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  " + "  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+
+
+# What is said
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Report:
+    """Everything that both layouts show; all of it printable."""
+
+    title: str
+    warnings: list[str]
+    scores: list[tuple[str, ...]]
+    "Name, value, interval, problems."
+    facts: list[tuple[str, str]]
+
+
+def _report(results: Results) -> _Report:
+    n, _ = results.counts()
+    return _Report(
+        title=f"{heading(results.manifest)} · {plural(len(results.task_ids), 'problem')}",
+        warnings=warnings(results),
+        scores=score_rows(results),
+        facts=[
+            ("samples", _samples(n[n > 0].tolist(), judged=int(n.sum()))),
+            *_status_facts(results),
+            *_slowest_facts(results),
+            *_isolation_facts(results.manifest),
+        ],
+    )
+
+
+def heading(manifest: Mapping[str, Any]) -> str:
+    """Name the benchmark, its version and the beginning of its digest."""
+    benchmark = manifest.get("benchmark")
+    if not isinstance(benchmark, Mapping):
+        return line(benchmark) if benchmark else "results"
+    name, version, sha256 = (benchmark.get(key) for key in ("name", "version", "sha256"))
+    parts = [name or "results", version, f"(sha256 {line(sha256, 8, mark='')})" if sha256 else None]
+    return " ".join(line(part) for part in parts if part)
+
+
+def warnings(results: Results) -> list[str]:
+    """Say what must not be overlooked: scores that are withheld or partial, attempts that were not judged."""
+    found = []
+    if results.withheld:
+        found.append(f"SCORES WITHHELD: {line(results.withheld, 500)}")
+    if results.is_partial:
+        of = f"{results.n_scored:,}/{plural(len(results.task_ids), 'problem')}"
+        missing = len(results.task_ids) - results.n_scored
+        found.append(f"PARTIAL: {of}; {missing:,} without a verdict. This is not the score of the whole set.")
+    if results.n_unjudged:
+        asked = plural(len(results.attempts), "attempt")
+        found.append(
+            f"NOT JUDGED: {results.n_unjudged:,} of {asked} (our fault, in no denominator){_commonest_fault(results)}"
+        )
+    return found
+
+
+def _commonest_fault(results: Results) -> str:
+    executions = (e for a in results.attempts for e in a.executions.values())
+    faults = Counter(e.message for e in executions if e.status is Status.SANDBOX_ERROR and e.message)
+    return "".join(f": {line(message, 200)}" for message, _ in faults.most_common(1))
+
+
+def score_rows(results: Results) -> list[tuple[str, ...]]:
+    """Give every score's name, value, interval and problems; none where they are withheld."""
+    return [] if results.withheld else [_score(name, e, results) for name, e in results.metrics.items()]
+
+
+def _score(name: str, estimate: Estimate, results: Results) -> tuple[str, ...]:
+    value = "undefined" if math.isnan(estimate.value) else f"{estimate.value:.3f}"
+    interval = "" if math.isnan(estimate.ci_low) else f"95 % CI {estimate.ci_low:.3f}–{estimate.ci_high:.3f}"
+    unit = f" {line(estimate.unit)}" if estimate.unit else ""
+    rests_on = estimate.n_problems if estimate.per_problem.size else results.n_scored
+    problems = plural(len(results.task_ids), "problem")
+    of = problems if rests_on == len(results.task_ids) else f"PARTIAL {rests_on:,}/{problems}"
+    return line(name), value + unit, interval, of
+
+
+def _samples(judged_by_problem: list[int], *, judged: int) -> str:
+    if not judged_by_problem:
+        return "none judged"
+    least, most = min(judged_by_problem), max(judged_by_problem)
+    each = f"{least:,}" if least == most else f"{least:,}–{most:,}"
+    return f"{each} per problem, {judged:,} judged"
+
+
+def _status_facts(results: Results) -> list[tuple[str, str]]:
+    judged = {status: count for status, count in _statuses(results).items() if status.is_judged}
+    return [("status", " · ".join(_status_shares(judged)))] if judged else []
+
+
+def _statuses(results: Results) -> dict[Status, int]:
+    return {Status(status): count for status, count in results.status_counts().items()}
+
+
+def _status_shares(counts: Mapping[Status, int]) -> list[str]:
+    total = sum(counts.values())
+    return [f"{status} {count / total:.1%} ({count:,})" for status, count in counts.items()]
+
+
+def _slowest_facts(results: Results) -> list[tuple[str, str]]:
+    slowest = [f"{line(task_id, 40)} {cpu_s:.2f} s" for task_id, cpu_s in results.slowest() if cpu_s > 0]
+    return [("slowest (CPU)", " · ".join(slowest))] if slowest else []
+
+
+def _isolation_facts(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Tell which layers held and why others did not, from what the executor said of itself for the manifest."""
+    executor = manifest.get("executor")
+    isolation = executor.get("isolation") if isinstance(executor, Mapping) else None
+    if not isinstance(isolation, Mapping):
+        return [("isolation", line(isolation, 500))] if isolation else []
+    held, missing = isolation.get("held") or {}, isolation.get("missing") or {}
+    names = ", ".join(line(name) for name in held) or "none"
+    if not missing:
+        return [("isolation", names)]
+    reasons = missing if isinstance(missing, Mapping) else dict.fromkeys(missing)
+    lacking = [line(name) + (f" ({line(why, 200)})" if why else "") for name, why in reasons.items()]
+    return [("isolation", f"{names} · MISSING: {', '.join(lacking)}")]
