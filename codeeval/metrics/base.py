@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import abc
 import math
-from collections.abc import Mapping
-from typing import Protocol, runtime_checkable
+from collections.abc import Iterable, Mapping
+from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
-from codeeval.results import Estimate, Results
+from codeeval.metrics.intervals import Clustered, Interval, IntervalName, interval_of
+from codeeval.results import Estimate, Results, Tags
 
 __all__ = ["Metric", "mean_over_problems"]
 
@@ -26,58 +28,137 @@ class Metric(Protocol):
         """Compute this metric's estimates, by the names under which results show them."""
 
 
-def mean_over_problems(per_problem: npt.ArrayLike) -> Estimate:
+def mean_over_problems(
+    per_problem: npt.ArrayLike, interval: Interval | IntervalName = "plus-four", results: Results | None = None
+) -> Estimate:
     """Average shares over problems, which are the sampling unit, with standard error and 95 % interval.
 
-    The standard error is that of a mean, sd/√P. The interval is *plus four*: it is Student's t interval over the
-    P scores and four imagined problems, two at 0 and two at 1. They matter where the plain interval fails, near 0
-    and 1 and for a handful of problems (3 of 3 is not certainty), and fade where it works. Measured coverage is at
-    least 94 % in every setting of `bench/coverage.py`; see docs/explanation/statistics.md.
+    The standard error is that of a mean, sd/√P. By default the interval is *plus four*: it is Student's t interval
+    over the P scores and four imagined problems, two at 0 and two at 1. They matter where the plain interval fails,
+    near 0 and 1 and for a handful of problems (3 of 3 is not certainty), and fade where it works. Measured coverage is
+    at least 94 % in every setting of `bench/coverage.py`; see docs/explanation/statistics.md.
 
     Args:
         per_problem: shape (P,), in [0, 1]; NaN where a problem's score is undefined: it is left out.
+        interval: how the interval is computed; see `codeeval.metrics.intervals`. Whatever it is, it is cut to [0, 1].
+        results: where a `Clustered` interval finds its tag; not needed for the others.
 
     Returns:
         The estimate; NaN throughout where no problem is defined, no standard error for a single problem.
 
     Raises:
-        ValueError: a score lies outside [0, 1], or `per_problem` has not one dimension.
-
-    Source:
-        Agresti and Caffo 2000, doi:10.1080/00031305.2000.10474560, here for shares instead of 0 and 1 only.
+        ValueError: a score lies outside [0, 1], `per_problem` has not one dimension, or the interval is not for
+            such scores.
     """
     scores = np.asarray(per_problem, dtype=np.float64)
     if scores.ndim != 1:
         raise ValueError(f"per_problem must have one dimension, but got shape {scores.shape}")
-    defined = scores[~np.isnan(scores)]
+    is_defined = ~np.isnan(scores)
+    defined = scores[is_defined]
     if np.any((defined < 0) | (defined > 1)):
         worst = defined[np.argmax(np.abs(defined - 0.5))]
         raise ValueError(f"mean_over_problems averages shares in [0, 1], but got {float(worst)!r}")
+    interval = interval_of(interval)
     if not defined.size:
         return Estimate(value=math.nan, per_problem=scores)
-    stderr = float(defined.std(ddof=1)) / math.sqrt(defined.size) if defined.size > 1 else math.nan
-    low, high = _plus_four(defined)
-    return Estimate(value=float(defined.mean()), stderr=stderr, ci_low=low, ci_high=high, per_problem=scores)
-
-
-def _plus_four(scores: npt.NDArray[np.float64]) -> tuple[float, float]:
-    widened = np.concatenate([scores, [0.0, 0.0, 1.0, 1.0]])  # (P + 4,)
-    half = _t_quantile(widened.size - 1) * float(widened.std(ddof=1)) / math.sqrt(widened.size)
-    center = float(widened.mean())
-    return max(0.0, center - half), min(1.0, center + half)
-
-
-def _t_quantile(df: int) -> float:
-    """Give the 97.5 % quantile of Student's t; within 0.001 from 4 degrees of freedom on.
-
-    Source: Abramowitz and Stegun 1964, 26.7.5.
-    """
-    z = 1.959963984540054
-    z3, z5, z7, z9 = z**3, z**5, z**7, z**9
-    return (
-        z
-        + (z3 + z) / (4 * df)
-        + (5 * z5 + 16 * z3 + 3 * z) / (96 * df**2)
-        + (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * df**3)
-        + (79 * z9 + 776 * z7 + 1482 * z5 - 1920 * z3 - 945 * z) / (92160 * df**4)
+    spread = interval(defined, _clusters(interval, results, scores.size)[is_defined])
+    return Estimate(
+        value=float(defined.mean()),
+        stderr=spread.stderr,
+        ci_low=max(0.0, spread.low) if spread.low == spread.low else math.nan,
+        ci_high=min(1.0, spread.high) if spread.high == spread.high else math.nan,
+        per_problem=scores,
     )
+
+
+class ScorePerK(abc.ABC):
+    """A metric that needs of a problem only how many samples were judged and passed: one estimate per k.
+
+    Args:
+        ks: one or more k ≥ 1.
+        suite: score this suite alone; its estimates are then named as `pass@1[base]`.
+        interval: how the 95 % interval is computed; see `codeeval.metrics.intervals`.
+
+    Raises:
+        ValueError: no k, or one below 1, or no such interval.
+    """
+
+    _name: ClassVar[str]
+    "What an estimate is called, with `{k}` in it."
+
+    def __init__(self, *ks: int, suite: str | None = None, interval: Interval | IntervalName = "plus-four") -> None:
+        self.ks = whole_numbers(type(self).__name__, ks)
+        self.suite = suite
+        self.interval = interval_of(interval)
+
+    @property
+    def min_samples(self) -> int:
+        """The largest k: with fewer samples the score is undefined."""
+        return max(self.ks)
+
+    def __call__(self, results: Results) -> Mapping[str, Estimate]:
+        """Give one estimate per k, over the problems that have at least k judged samples.
+
+        Raises:
+            KeyError: no attempt has such a suite.
+        """
+        table = self._scores(*results.counts(self.suite))  # (P, K)
+        return {
+            labelled(self._name.format(k=k), self.suite): mean_over_problems(table[:, i], self.interval, results)
+            for i, k in enumerate(self.ks)
+        }
+
+    def __repr__(self) -> str:
+        suite = "" if self.suite is None else f", suite={self.suite!r}"
+        return f"{type(self).__name__}({', '.join(map(str, self.ks))}{suite})"
+
+    @abc.abstractmethod
+    def _scores(self, n: npt.NDArray[np.int64], c: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        """Score every problem for every k, shape (P, K); NaN where it is undefined."""
+
+
+def cluster_labels(tags: Iterable[Tags], tag: str) -> npt.NDArray[np.int64]:
+    """Number the values of a tag, one per problem; a problem without the tag is a cluster of its own."""
+    label_by_value: dict[object, int] = {}
+    labels = []
+    for row, known in enumerate(tags):
+        value: object = known.get(tag, (row,))  # a tuple of a number is no tag's value
+        value = tuple(sorted(value)) if isinstance(value, list) else value
+        labels.append(label_by_value.setdefault(value, len(label_by_value)))
+    return np.array(labels, dtype=np.int64)
+
+
+def labelled(name: str, suite: str | None) -> str:
+    """Name an estimate: one that scores a single suite says so, as `pass@1[base]`."""
+    return name if suite is None else f"{name}[{suite}]"
+
+
+def whole_numbers(metric: str, numbers: Iterable[int], *, name: str = "k") -> tuple[int, ...]:
+    """Check a metric's k: one or more whole numbers ≥ 1.
+
+    Raises:
+        ValueError: there is none, or one is no such number.
+    """
+    given = tuple(numbers)
+    if not given:
+        raise ValueError(f"{metric} needs at least one {name}, as in {metric}(1, 10)")
+    for number in given:
+        if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 1:
+            raise ValueError(f"{metric} takes whole numbers {name} ≥ 1, but got {number!r}")
+    return tuple(int(number) for number in given)
+
+
+def _clusters(interval: Interval, results: Results | None, size: int) -> npt.NDArray[np.int64]:
+    if not isinstance(interval, Clustered):
+        return np.arange(size)
+    if results is None:
+        raise ValueError(
+            f"{interval!r} finds its clusters in results; pass them: mean_over_problems(…, results=results)"
+        )
+    if len(results.task_ids) != size:
+        raise ValueError(f"there are {size} scores, but the results have {len(results.task_ids)} problems")
+    known = [results.tags.get(task_id, {}) for task_id in results.task_ids]
+    if not any(interval.tag in tags for tags in known):
+        names = sorted({name for tags in known for name in tags})
+        raise ValueError(f"no problem has a tag {interval.tag!r}; there are {names}")
+    return cluster_labels(known, interval.tag)

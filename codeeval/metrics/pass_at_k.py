@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 import numpy.typing as npt
 
-from codeeval.metrics.base import mean_over_problems
-from codeeval.results import Estimate, Results
+from codeeval.metrics._draws import Floats, Ints, all_from, by_distinct_pair, counts, distinct, pairs
+from codeeval.metrics.base import ScorePerK
 
-__all__ = ["PassAtK", "pass_at_k"]
+__all__ = ["PassAtK", "mean_pass_at_k", "pass_at_k"]
 
 
 def pass_at_k(n: npt.ArrayLike, c: npt.ArrayLike, k: npt.ArrayLike) -> npt.NDArray[np.float64]:
@@ -30,113 +28,97 @@ def pass_at_k(n: npt.ArrayLike, c: npt.ArrayLike, k: npt.ArrayLike) -> npt.NDArr
     Source:
         Chen et al. 2021, arXiv:2107.03374, eq. 1: 1 - C(n-c, k) / C(n, k).
     """
-    n, c, k = _counts("n", n), _counts("c", c), np.atleast_1d(_counts("k", k))
-    if n.ndim and c.ndim and n.shape != c.shape:
-        raise ValueError(f"n and c must have one entry per problem each, but got shapes {n.shape} and {c.shape}")
-    n, c = np.broadcast_arrays(np.atleast_1d(n), np.atleast_1d(c))  # (P,), (P,)
-    if np.any(c > n):
-        worst = int(np.argmax(c > n))
-        raise ValueError(f"c must not exceed n, but problem {worst} has c={c[worst]} of n={n[worst]}")
-    if np.any(k < 1):
-        raise ValueError(f"k must be at least 1, but got {k.min()}")
-    table = np.full((n.size, k.size), np.nan)  # (P, K)
-    defined = np.flatnonzero(n >= k.min()) if k.size else np.empty(0, dtype=np.int64)
-    if defined.size:
-        # Once per distinct (n, c): a million problems have few distinct counts.
-        pairs, inverse = _distinct(n[defined], c[defined])
-        table[defined] = _estimate(*pairs, k)[inverse]
-    return table
+    n, c = pairs(n, c)  # (P,), (P,)
+    k = _ks(k)  # (K,)
+    return by_distinct_pair(n, c, _least(k), _most_drawn(n, k), k.size, lambda n, c: _estimate(n, c, k))
 
 
-class PassAtK:
+def mean_pass_at_k(n: npt.ArrayLike, c: npt.ArrayLike, k: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Give the mean pass@k of many models over the same problems, without a table of models × problems × k.
+
+    Args:
+        n: samples judged, shape (M, P), (P,) for all models, or a scalar.
+        c: of those, correct, shape (M, P).
+        k: shape (K,) or a scalar.
+
+    Returns:
+        Shape (M, K): the mean over the problems with n ≥ k; NaN where there are none.
+
+    Raises:
+        ValueError: as `pass_at_k`, or `c` has not two dimensions.
+    """
+    n, c = pairs(n, c, dimensions=2)
+    if c.ndim != 2:
+        raise ValueError(f"c must have shape (models, problems), but got shape {c.shape}")
+    k = _ks(k)
+    n_of, c_of, place = distinct(n.reshape(-1), c.reshape(-1))
+    if n_of.size <= c.shape[1]:
+        times = _tally(place.reshape(c.shape), n_of.size)  # (M, U)
+        table = pass_at_k(n_of, c_of, k)  # (U, K)
+        sums = times @ np.where(np.isnan(table), 0.0, table)
+        n_defined = times @ (k <= n_of[:, None]).astype(np.float64)
+    else:
+        sums = _sums(n, c, k, n_of, c_of, place.reshape(c.shape))
+        n_defined = np.array([c.shape[1] - np.searchsorted(row, k) for row in np.sort(n, axis=1)])
+    with np.errstate(invalid="ignore"):  # 0 of 0 is undefined, which is what is meant
+        return np.asarray(sums / n_defined)
+
+
+class PassAtK(ScorePerK):
     """The metric `pass@k`, one estimate per k: `PassAtK(1, 10, 100)`, `PassAtK(1, suite="base")`.
 
     Args:
         ks: one or more k ≥ 1.
         suite: score this suite alone; its estimates are then named `pass@1[base]`.
+        interval: how the 95 % interval is computed; see `codeeval.metrics.intervals`.
 
     Raises:
-        ValueError: no k, or one below 1.
+        ValueError: no k, or one below 1, or no such interval.
     """
 
-    def __init__(self, *ks: int, suite: str | None = None) -> None:
-        if not ks:
-            raise ValueError("PassAtK needs at least one k, as in PassAtK(1, 10)")
-        for k in ks:
-            if not _is_whole(k) or k < 1:
-                raise ValueError(f"PassAtK takes whole numbers k ≥ 1, but got {k!r}")
-        self.ks = tuple(int(k) for k in ks)
-        self.suite = suite
+    _name = "pass@{k}"
 
-    @property
-    def min_samples(self) -> int:
-        """The largest k: pass@k is undefined with fewer samples."""
-        return max(self.ks)
-
-    def __call__(self, results: Results) -> Mapping[str, Estimate]:
-        """Give `pass@k` for every k, averaged over the problems that have at least k judged samples.
-
-        Raises:
-            KeyError: no attempt has such a suite.
-        """
-        n, c = results.counts(self.suite)
-        table = pass_at_k(n, c, self.ks)  # (P, K)
-        label = "" if self.suite is None else f"[{self.suite}]"
-        return {f"pass@{k}{label}": mean_over_problems(table[:, i]) for i, k in enumerate(self.ks)}
-
-    def __repr__(self) -> str:
-        suite = "" if self.suite is None else f", suite={self.suite!r}"
-        return f"PassAtK({', '.join(map(str, self.ks))}{suite})"
+    def _scores(self, n: Ints, c: Ints) -> Floats:
+        return pass_at_k(n, c, self.ks)
 
 
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+def _ks(k: npt.ArrayLike) -> Ints:
+    """Check and give k, shape (K,)."""
+    checked = np.atleast_1d(counts("k", k))
+    if np.any(checked < 1):
+        raise ValueError(f"k must be at least 1, but got {checked.min()}")
+    return checked
 
 
-def _counts(name: str, values: npt.ArrayLike) -> npt.NDArray[np.int64]:
-    """Check and give whole non-negative numbers, in the shape (P,) or () that they came in."""
-    array = np.asarray(values)
-    if array.ndim > 1:
-        raise ValueError(f"{name} must be a scalar or have one dimension, but got shape {array.shape}")
-    if array.size == 0:
-        return np.empty(array.shape, dtype=np.int64)
-    if array.dtype.kind not in "iuf":
-        raise ValueError(f"{name} must be whole numbers, but got {values!r:.80} of dtype {array.dtype}")
-    odd = array[~((array >= 0) & (array <= _LARGEST) & (np.floor(array) == array))]
-    if odd.size:
-        raise ValueError(f"{name} must be whole numbers from 0 to {_LARGEST}, but got {odd[0]}")
-    return array.astype(np.int64)
+def _least(k: Ints) -> int:
+    return int(k.min()) if k.size else 1
 
 
-_LARGEST = 2**31 - 1
+def _most_drawn(n: Ints, k: Ints) -> int:
+    return int(k[k <= n.max(initial=0)].max(initial=1))
 
 
-def _distinct(
-    n: npt.NDArray[np.int64], c: npt.NDArray[np.int64]
-) -> tuple[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]], npt.NDArray[np.intp]]:
-    """Give the distinct pairs (n, c), each of shape (U,), and where each problem's pair is among them, shape (P,)."""
-    pairs, inverse = np.unique((n << 32) | c, return_inverse=True)
-    return (pairs >> 32, pairs & 0xFFFF_FFFF), inverse.reshape(-1)
+def _estimate(n: Ints, c: Ints, k: Ints) -> Floats:
+    """Give pass@k of shape (U, K)."""
+    return np.where(k <= n[:, None], 1.0 - all_from(n, n - c, k), np.nan)
 
 
-def _estimate(n: npt.NDArray[np.int64], c: npt.NDArray[np.int64], k: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    """Give pass@k of shape (U, K); some k must not exceed some n."""
-    most_drawn = int(k[k <= n.max()].max())
-    block = max(1, _BLOCK_CELLS // most_drawn)
-    blocks = [slice(start, start + block) for start in range(0, n.size, block)]
-    return np.concatenate([_estimate_block(n[rows], c[rows], k, most_drawn) for rows in blocks])
+def _tally(place: npt.NDArray[np.intp], size: int) -> Floats:
+    """Say how often each model has which of `size` pairs (n, c), shape (M, size)."""
+    models = len(place)
+    cell = place + np.arange(models)[:, None] * size
+    return np.bincount(cell.reshape(-1), minlength=models * size).reshape(models, size).astype(np.float64)
 
 
-_BLOCK_CELLS = 1 << 20
-"Bounds the memory of one step to a few times 8 MiB, however large n and k are."
+def _sums(n: Ints, c: Ints, k: Ints, n_of: Ints, c_of: Ints, place: npt.NDArray[np.intp]) -> Floats:
+    """Sum each model's pass@k over its problems, one model at a time, shape (M, K)."""
+    sums = np.empty((len(c), k.size))
+    shared = pass_at_k(n_of, c_of, k) if n_of.size * k.size <= _SHARED_CELLS else None
+    for model in range(len(c)):
+        table = pass_at_k(n[model], c[model], k) if shared is None else shared.take(place[model], axis=0)  # (P, K)
+        sums[model] = np.nansum(table, axis=0) if k.max(initial=0) > n[model].min(initial=0) else table.sum(axis=0)
+    return sums
 
 
-def _estimate_block(
-    n: npt.NDArray[np.int64], c: npt.NDArray[np.int64], k: npt.NDArray[np.int64], most_drawn: int
-) -> npt.NDArray[np.float64]:
-    drawn = np.arange(most_drawn)  # (D,)
-    left = np.maximum(n[:, None] - drawn, 1)  # (U, D); the 1 stands where k > n, masked below
-    wrong = np.maximum((n - c)[:, None] - drawn, 0)  # (U, D)
-    all_wrong = np.cumprod(wrong / left, axis=1)  # (U, D): all of the first 1…D drawn are wrong
-    last = np.minimum(k, most_drawn) - 1  # (K,)
-    return np.where(k <= n[:, None], 1.0 - all_wrong[:, last], np.nan)  # (U, K)
+_SHARED_CELLS = 1 << 24
+"Bounds the table that all models share to 128 MiB."

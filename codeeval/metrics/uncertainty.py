@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["paired_bootstrap"]
+__all__ = ["VarianceSplit", "clustered_stderr", "paired_bootstrap", "split_variance"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -74,3 +77,101 @@ def _times_drawn(replicates: int, problems: int, rng: np.random.Generator) -> Fl
     drawn += np.arange(replicates)[:, None] * problems
     counts = np.bincount(drawn.reshape(-1), minlength=replicates * problems)
     return counts.reshape(replicates, problems).astype(np.float64)
+
+
+def clustered_stderr(scores: npt.ArrayLike, clusters: npt.ArrayLike) -> float:
+    """Give the standard error of a mean over problems of which those in one cluster stand or fall together.
+
+    Args:
+        scores: one per problem, shape (P,); NaN where it is undefined: it is left out.
+        clusters: which cluster each problem is in, whole numbers, shape (P,).
+
+    Returns:
+        The standard error, with the factor C / (C - 1) for C clusters inside the root; NaN for fewer than two.
+
+    Raises:
+        ValueError: the shapes differ.
+
+    Source:
+        Miller 2024, arXiv:2411.00640, section 2.2, with the small-sample factor that Inspect uses too.
+    """
+    scores, clusters = np.asarray(scores, dtype=np.float64), np.asarray(clusters)
+    if scores.ndim != 1 or scores.shape != clusters.shape:
+        raise ValueError(
+            f"scores and clusters must have one entry per problem, got {scores.shape} and {clusters.shape}"
+        )
+    is_defined = ~np.isnan(scores)
+    _, cluster = np.unique(clusters[is_defined], return_inverse=True)
+    n_clusters = int(cluster.max(initial=-1)) + 1
+    if n_clusters < 2:
+        return math.nan
+    deviations = scores[is_defined] - scores[is_defined].mean()
+    by_cluster = np.bincount(cluster.reshape(-1), weights=deviations)  # (C,)
+    variance = float(by_cluster @ by_cluster) / deviations.size**2
+    return math.sqrt(variance * n_clusters / (n_clusters - 1))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VarianceSplit:
+    """The variance of a pass@1 over problems, by its two sources; `total` is the sum of the other two.
+
+    Each is estimated without bias, so `between_problems` can come out below 0 where problems hardly differ.
+    """
+
+    total: float
+    "Variance of the mean when both problems and samples are drawn anew: the squared standard error."
+    between_problems: float
+    "What is left of it with endless samples: more problems are needed to reduce it."
+    within_problems: float
+    "What it is for these very problems, when samples alone are drawn anew: more samples reduce it."
+    n_problems: int
+    "How many problems have two or more samples, and so are counted."
+
+    @property
+    def stderr(self) -> float:
+        """Standard error from both sources."""
+        return math.sqrt(self.total)
+
+    @property
+    def stderr_of_problems(self) -> float:
+        """Standard error from the choice of problems alone; 0 where the estimated variance is below 0."""
+        return math.sqrt(max(0.0, self.between_problems)) if not math.isnan(self.between_problems) else math.nan
+
+    @property
+    def stderr_of_samples(self) -> float:
+        """Standard error from sampling alone."""
+        return math.sqrt(self.within_problems)
+
+
+def split_variance(n: npt.ArrayLike, c: npt.ArrayLike) -> VarianceSplit:
+    """Split the variance of pass@1 into that of the choice of problems and that of sampling.
+
+    With p = c/n a problem's p(1-p)/(n-1) estimates the variance of p without bias; its mean over problems, over P,
+    is `within_problems`. The variance of p over problems, over P, is `total`.
+
+    Args:
+        n: samples judged per problem, shape (P,); problems with fewer than two can't tell and are left out.
+        c: of those, correct, shape (P,).
+
+    Returns:
+        The split; NaN where fewer than two problems have two samples.
+
+    Raises:
+        ValueError: the shapes differ, or not 0 ≤ c ≤ n.
+
+    Source:
+        Miller 2024, arXiv:2411.00640, sections 2 and 3; the estimators as in eval-arena's SE_x and SE_pred.
+    """
+    n, c = np.asarray(n, dtype=np.float64), np.asarray(c, dtype=np.float64)
+    if n.ndim != 1 or n.shape != c.shape:
+        raise ValueError(f"n and c must have one entry per problem each, but got shapes {n.shape} and {c.shape}")
+    if not np.all((0 <= c) & (c <= n)):
+        raise ValueError("c must lie between 0 and n for every problem")
+    n, c = n[n >= 2], c[n >= 2]
+    if n.size < 2:
+        nan = math.nan
+        return VarianceSplit(total=nan, between_problems=nan, within_problems=nan, n_problems=int(n.size))
+    chance = c / n
+    total = float(chance.var(ddof=1)) / n.size
+    within = float(np.mean(chance * (1 - chance) / (n - 1))) / n.size
+    return VarianceSplit(total=total, between_problems=total - within, within_problems=within, n_problems=int(n.size))
