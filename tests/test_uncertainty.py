@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import math
 import time
 
 import numpy as np
 import pytest
 
-from codeeval.metrics.uncertainty import paired_bootstrap
+from codeeval.metrics.uncertainty import clustered_stderr, paired_bootstrap, split_variance
 
 
 class TestPairedBootstrap:
@@ -65,3 +66,71 @@ class TestPairedBootstrap:
         paired_bootstrap(scores, 10_000)
 
         assert time.perf_counter() - started < 2
+
+
+class TestClusteredStandardError:
+    def test_is_the_usual_one_where_every_problem_stands_alone(self) -> None:
+        scores = np.array([0.0, 0.25, 0.5, 1.0])
+
+        assert clustered_stderr(scores, np.arange(4)) == pytest.approx(scores.std(ddof=1) / 2)
+
+    def test_copies_of_a_problem_add_no_information(self) -> None:
+        scores = np.array([0.0, 0.25, 0.5, 1.0])
+
+        copied = clustered_stderr(np.repeat(scores, 7), np.repeat(np.arange(4), 7))
+
+        assert copied == pytest.approx(clustered_stderr(scores, np.arange(4)))
+
+    def test_is_the_sum_over_all_pairs_within_a_cluster(self) -> None:
+        rng = np.random.default_rng(0)
+        scores, clusters = rng.random(30), rng.integers(0, 6, 30)
+        deviations = scores - scores.mean()
+        pairs = sum(deviations[i] * deviations[j] for i in range(30) for j in range(30) if clusters[i] == clusters[j])
+
+        assert clustered_stderr(scores, clusters) == pytest.approx(np.sqrt(pairs / 30**2 * 6 / 5))
+
+    def test_undefined_problems_are_left_out_and_one_cluster_says_nothing(self) -> None:
+        assert clustered_stderr([0.0, np.nan, 1.0], [0, 1, 2]) == pytest.approx(0.5)
+        assert np.isnan(clustered_stderr([0.0, 1.0], [3, 3]))
+
+    def test_shapes_that_differ_are_refused(self) -> None:
+        with pytest.raises(ValueError, match="one entry per problem"):
+            clustered_stderr([0.0, 1.0], [1])
+
+
+class TestSplitVariance:
+    @pytest.mark.parametrize("n", [2, 3])
+    def test_both_parts_are_unbiased(self, n: int) -> None:
+        """Exact: the expectation over every way that three problems, drawn from three kinds, can come out."""
+        chances = [0.1, 0.5, 0.9]
+        kinds = list(itertools.product(chances, range(n + 1)))
+        likely = [math.comb(n, c) * p**c * (1 - p) ** (n - c) / 3 for p, c in kinds]
+        expected = np.zeros(3)
+        for drawn in itertools.product(range(len(kinds)), repeat=3):
+            split = split_variance([n] * 3, [kinds[i][1] for i in drawn])
+            found = (split.total, split.between_problems, split.within_problems)
+            expected += math.prod(likely[i] for i in drawn) * np.array(found)
+
+        between = float(np.var(chances)) / 3
+        within = float(np.mean([p * (1 - p) for p in chances])) / n / 3
+        np.testing.assert_allclose(expected, [between + within, between, within], atol=1e-12)
+
+    def test_problems_with_one_sample_are_left_out(self) -> None:
+        assert split_variance([4, 1, 4], [1, 1, 3]) == split_variance([4, 4], [1, 3])
+
+    def test_one_sample_each_tells_nothing(self) -> None:
+        split = split_variance([1, 1], [0, 1])
+
+        assert np.isnan([split.total, split.stderr, split.stderr_of_problems, split.stderr_of_samples]).all()
+
+    def test_equal_problems_have_no_error_from_the_choice_of_problems(self) -> None:
+        split = split_variance([4, 4, 4], [2, 2, 2])
+
+        assert split.between_problems < 0
+        assert (split.stderr, split.stderr_of_problems) == (0.0, 0.0)
+        assert split.stderr_of_samples == pytest.approx(math.sqrt(0.25 / 3 / 3))
+
+    @pytest.mark.parametrize(("n", "c"), [([2, 2], [3, 0]), ([2], [1, 1]), ([2, 2], [-1, 0])])
+    def test_impossible_counts_are_refused(self, n: list[int], c: list[int]) -> None:
+        with pytest.raises(ValueError, match=r"c must lie|one entry"):
+            split_variance(n, c)

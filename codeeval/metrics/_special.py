@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from statistics import NormalDist
 
 __all__ = ["beta_cdf", "beta_quantile", "normal_cdf", "normal_quantile", "root", "t_quantile"]
 
@@ -17,6 +16,8 @@ def normal_cdf(x: float) -> float:
 
 def normal_quantile(p: float) -> float:
     """Give the value that a standard normal one is below with chance p, for 0 < p < 1."""
+    from statistics import NormalDist  # slow to import, and few need it
+
     return NormalDist().inv_cdf(p)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import logging
 import math
 from collections.abc import Iterable, Mapping
 from typing import ClassVar, Protocol, runtime_checkable
@@ -14,6 +15,8 @@ from codeeval.metrics.intervals import Clustered, Interval, IntervalName, interv
 from codeeval.results import Estimate, Results, Tags
 
 __all__ = ["Metric", "mean_over_problems"]
+
+logger = logging.getLogger("codeeval")
 
 
 @runtime_checkable
@@ -47,8 +50,8 @@ def mean_over_problems(
         The estimate; NaN throughout where no problem is defined, no standard error for a single problem.
 
     Raises:
-        ValueError: a score lies outside [0, 1], `per_problem` has not one dimension, or the interval is not for
-            such scores.
+        ValueError: a score lies outside [0, 1], `per_problem` has not one dimension, there is no such interval, or
+            a `Clustered` one has no results to find its tag in.
     """
     scores = np.asarray(per_problem, dtype=np.float64)
     if scores.ndim != 1:
@@ -68,6 +71,38 @@ def mean_over_problems(
         ci_low=max(0.0, spread.low) if spread.low == spread.low else math.nan,
         ci_high=min(1.0, spread.high) if spread.high == spread.high else math.nan,
         per_problem=scores,
+    )
+
+
+def mean_of_logs(
+    logs: npt.ArrayLike, interval: Interval | IntervalName, results: Results, *, unit: str = ""
+) -> Estimate:
+    """Average ratios over problems by their logarithms: a geometric mean, with an interval computed on logarithms.
+
+    Args:
+        logs: natural logarithms of the ratios, shape (P,); NaN where a problem has none.
+        interval: of the mean logarithm; one that is for any scores, not for shares.
+        results: where a `Clustered` interval finds its tag.
+        unit: what the ratio counts in.
+
+    Returns:
+        The geometric mean, its standard error to first order, and the ratios per problem.
+    """
+    logs = np.asarray(logs, dtype=np.float64)
+    is_defined = ~np.isnan(logs)
+    interval = interval_of(interval)
+    ratios = np.exp(logs)
+    if not is_defined.any():
+        return Estimate(value=math.nan, per_problem=ratios, unit=unit)
+    spread = interval(logs[is_defined], _clusters(interval, results, logs.size)[is_defined])
+    value = math.exp(logs[is_defined].mean())
+    return Estimate(
+        value=value,
+        stderr=value * spread.stderr,
+        ci_low=math.exp(spread.low),
+        ci_high=math.exp(spread.high),
+        per_problem=ratios,
+        unit=unit,
     )
 
 
@@ -122,9 +157,12 @@ def cluster_labels(tags: Iterable[Tags], tag: str) -> npt.NDArray[np.int64]:
     label_by_value: dict[object, int] = {}
     labels = []
     for row, known in enumerate(tags):
-        value: object = known.get(tag, (row,))  # a tuple of a number is no tag's value
-        value = tuple(sorted(value)) if isinstance(value, list) else value
-        labels.append(label_by_value.setdefault(value, len(label_by_value)))
+        value = known.get(tag)
+        if value is None:
+            key: object = ("no value", row)
+        else:
+            key = value if isinstance(value, str | int | float) else tuple(sorted(value))
+        labels.append(label_by_value.setdefault(key, len(label_by_value)))
     return np.array(labels, dtype=np.int64)
 
 
@@ -159,6 +197,8 @@ def _clusters(interval: Interval, results: Results | None, size: int) -> npt.NDA
         raise ValueError(f"there are {size} scores, but the results have {len(results.task_ids)} problems")
     known = [results.tags.get(task_id, {}) for task_id in results.task_ids]
     if not any(interval.tag in tags for tags in known):
+        # A warning, for an exception at the end of a run would cost more than an interval.
         names = sorted({name for tags in known for name in tags})
-        raise ValueError(f"no problem has a tag {interval.tag!r}; there are {names}")
+        logger.warning("%r gives no interval: no problem has that tag; there are %s.", interval, names)
+        return np.zeros(size, dtype=np.int64)
     return cluster_labels(known, interval.tag)

@@ -15,6 +15,7 @@ A metric takes one as `interval=`, by name or as a value: `PassAtK(1, interval="
 
 from __future__ import annotations
 
+import logging
 import math
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
@@ -38,6 +39,8 @@ __all__ = [
     "exact_interval",
     "interval_of",
 ]
+
+logger = logging.getLogger("codeeval")
 
 Floats = npt.NDArray[np.float64]
 IntervalName = Literal["plus-four", "student", "normal", "bootstrap", "exact"]
@@ -148,16 +151,16 @@ class Exact:
     "Count what was observed by half: narrower, at 95 % on average instead of at least."
 
     def __call__(self, scores: Floats, clusters: npt.NDArray[np.int64]) -> Spread:
-        """Give the plain standard error and the exact interval.
-
-        Raises:
-            ValueError: a score is neither 0 nor 1.
-        """
-        if not np.all((scores == 0) | (scores == 1)):
-            raise ValueError(
-                "an exact interval is for problems that are solved or not, with one sample each, but a score is "
-                f"{float(scores[(scores != 0) & (scores != 1)][0])!r}; take 'plus-four' or 'bootstrap'"
+        """Give the plain standard error and the exact interval; none, and a warning, for scores that are not 0 or 1."""
+        odd = scores[(scores != 0) & (scores != 1)]
+        if odd.size:
+            # A warning, for an exception at the end of a run would cost more than an interval.
+            logger.warning(
+                "An exact interval is for problems that are solved or not, with one sample each, but a score is %g; "
+                "take 'plus-four' or 'bootstrap'.",
+                odd[0],
             )
+            return Spread(_stderr(scores), math.nan, math.nan)
         low, high = exact_interval(int(scores.sum()), scores.size, mid_p=self.mid_p)
         return Spread(_stderr(scores), low, high)
 

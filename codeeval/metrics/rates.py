@@ -1,4 +1,4 @@
-"""Status rates: which share of the attempts ended how."""
+"""Rates: which share of the attempts ended how, and which share was cut off."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from codeeval.metrics.base import mean_over_problems
+from codeeval.metrics._attempts import executions_of, judged_by_problem, mean_or_nan
+from codeeval.metrics.base import labelled, mean_over_problems
+from codeeval.metrics.intervals import Interval, IntervalName, interval_of
 from codeeval.program import Status
 from codeeval.results import Estimate, Results
+from codeeval.sample import Attempt
 
-__all__ = ["StatusRates"]
+__all__ = ["StatusRates", "TruncationRates"]
 
 
 class StatusRates:
@@ -21,12 +24,14 @@ class StatusRates:
     Args:
         suite: rate this suite alone, under names as `rate/failed[base]`; by default an attempt counts with the
             status that `Results.statuses` gives it.
+        interval: how the 95 % interval is computed.
     """
 
     min_samples = 1
 
-    def __init__(self, *, suite: str | None = None) -> None:
+    def __init__(self, *, suite: str | None = None, interval: Interval | IntervalName = "plus-four") -> None:
         self.suite = suite
+        self.interval = interval_of(interval)
 
     def __call__(self, results: Results) -> Mapping[str, Estimate]:
         """Give one estimate per status that occurred, in the order of `Status`.
@@ -38,13 +43,13 @@ class StatusRates:
         ours = _STATUSES.index(Status.SANDBOX_ERROR)
         asked = counts.sum(axis=1)  # (P,)
         judged = asked - counts[:, ours]  # (P,)
-        label = "" if self.suite is None else f"[{self.suite}]"
         estimates = {}
         for column, status in enumerate(_STATUSES):
             if counts[:, column].any():
                 of = asked if column == ours else judged
                 share = np.divide(counts[:, column], of, out=np.full(len(of), np.nan), where=of > 0)
-                estimates[f"rate/{status.value}{label}"] = mean_over_problems(share)
+                name = labelled(f"rate/{status.value}", self.suite)
+                estimates[name] = mean_over_problems(share, self.interval, results)
         return estimates
 
     def __repr__(self) -> str:
@@ -57,6 +62,50 @@ class StatusRates:
             if status is not None:
                 counts[row_by_id[attempt.sample.task_id], _STATUSES.index(status)] += 1
         return counts
+
+
+class TruncationRates:
+    """How much was cut off: `truncated/completion` by the model's token limit, `truncated/output` by ours.
+
+    A completion is cut off where its `finish_reason` in `Sample.metadata` is `length` (or `max_tokens`, as some servers
+    have it); completions that came without a reason say nothing and are left out. An output is cut off where stdout or
+    stderr was longer than what is kept (`Execution.truncated`). Both are shares of judged attempts, per problem and
+    then averaged.
+
+    Args:
+        suite: look at this suite alone.
+        interval: how the 95 % interval is computed.
+    """
+
+    min_samples = 1
+
+    def __init__(self, *, suite: str | None = None, interval: Interval | IntervalName = "plus-four") -> None:
+        self.suite = suite
+        self.interval = interval_of(interval)
+
+    def __call__(self, results: Results) -> Mapping[str, Estimate]:
+        """Give both shares; the first is undefined where no completion has a finish reason."""
+        attempts = [[attempt for attempt, _ in found] for found in judged_by_problem(results, self.suite)]
+        completions = [mean_or_nan(_cut_off(a) for a in found if _finish_reason(a)) for found in attempts]
+        outputs = [
+            mean_or_nan(any(e.truncated for e in executions_of(a, self.suite)) for a in found) for found in attempts
+        ]
+        return {
+            labelled("truncated/completion", self.suite): mean_over_problems(completions, self.interval, results),
+            labelled("truncated/output", self.suite): mean_over_problems(outputs, self.interval, results),
+        }
+
+    def __repr__(self) -> str:
+        return f"TruncationRates({'' if self.suite is None else f'suite={self.suite!r}'})"
+
+
+def _finish_reason(attempt: Attempt) -> str:
+    reason = attempt.sample.metadata.get("finish_reason")
+    return reason if isinstance(reason, str) else ""
+
+
+def _cut_off(attempt: Attempt) -> bool:
+    return _finish_reason(attempt).lower() in {"length", "max_tokens"}
 
 
 _STATUSES = list(Status)

@@ -1,0 +1,372 @@
+"""What a score would be if one of k samples were submitted: the majority's, or the one that a selector likes best.
+
+pass@k asks whether any of k samples is right; without the hidden tests nobody knows which. These metrics choose first.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from codeeval.metrics._attempts import executions_of, judged_by_problem
+from codeeval.metrics.base import labelled, mean_over_problems, whole_numbers
+from codeeval.metrics.intervals import Interval, IntervalName, interval_of
+from codeeval.program import Status
+from codeeval.results import Estimate, Results
+from codeeval.sample import Attempt
+
+__all__ = [
+    "Agreement",
+    "BestAtK",
+    "Evidence",
+    "JointSelector",
+    "MajorityAtK",
+    "Output",
+    "Selector",
+    "TestsPassed",
+    "Votes",
+    "agreement_scores",
+    "best_at_k",
+    "majority_at_k",
+]
+
+Floats = npt.NDArray[np.float64]
+Output = Callable[[Attempt], Hashable | None]
+"""Gives what an attempt's program answered, to be compared with others'; None: it gave no answer, and has no vote."""
+
+
+@runtime_checkable
+class JointSelector(Protocol):
+    """A selector that needs to see all of a problem's attempts to score one of them."""
+
+    def scores(self, attempts: Sequence[Attempt]) -> Sequence[float] | Floats:
+        """Score every attempt of one problem; the highest is submitted."""
+
+
+Selector = JointSelector | Callable[[Attempt], float]
+"""Scores attempts, one by one or a problem's together; the highest is submitted, NaN is below everything."""
+
+
+# --- majority
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What executing an attempt showed, as a stand-in for its outputs: attempts with equal evidence agree.
+
+    A pass of a suite is one answer (everything was as expected). A failure's answer is its test verdicts, with the
+    values in their messages, and its stdout. A program that ended in any other way (time-out, crash, no compilation)
+    gave none.
+
+    It is as fine as the tests' messages are. Where tests stop at the first failure, programs that agree there count as
+    agreeing; with outputs of your own inputs at hand, pass a function that gives those instead.
+    """
+
+    suite: str | None = None
+
+    def __call__(self, attempt: Attempt) -> Hashable | None:
+        """Give the evidence of all suites or of one; None where a suite showed none."""
+        answers: list[Hashable] = []
+        for execution in executions_of(attempt, self.suite):
+            if execution.status is Status.PASSED:
+                answers.append("passed")
+            elif execution.status is Status.FAILED:
+                tests = tuple((test.name, test.passed, test.message) for test in execution.tests)
+                answers.append((tests, execution.stdout))
+            else:
+                return None
+        return tuple(answers)
+
+
+def majority_at_k(
+    outputs: Sequence[Hashable | None],
+    passed: Sequence[bool] | npt.NDArray[np.bool_],
+    k: int,
+    *,
+    draws: int | None = None,
+    rng: np.random.Generator | int = 0,
+) -> float:
+    """Score one problem by its majority: 1 where the output with most votes among k samples is right, else 0.
+
+    Ties go to the output that was seen first. The winner is represented by its first sample, whose verdict counts.
+    Samples without an output have no vote; where nobody votes there is no answer, and the score is 0.
+
+    Args:
+        outputs: one per sample, in the order of the samples; None is no vote.
+        passed: whether each sample is right.
+        k: how many samples vote.
+        draws: None: the first k vote, as in PAL and lm-eval. A number: the mean over so many random subsets of k, each
+            in the order of the samples.
+        rng: where random subsets come from: a generator, or the seed of a new one.
+
+    Returns:
+        A share; NaN where there are fewer than k samples.
+
+    Raises:
+        ValueError: the lengths differ, or k or draws is below 1.
+    """
+    if len(outputs) != len(passed):
+        raise ValueError(f"each sample has an output and a verdict, but there are {len(outputs)} and {len(passed)}")
+    if k < 1 or (draws is not None and draws < 1):
+        raise ValueError(f"k and draws must be at least 1, but got k={k!r}, draws={draws!r}")
+    n = len(outputs)
+    if n < k:
+        return math.nan
+    number: dict[Hashable, int] = {}
+    labels = np.array([-1 if o is None else number.setdefault(o, len(number)) for o in outputs])  # (n,)
+    if draws is None or k == n:
+        chosen = np.arange(k)[None, :]  # (1, k)
+    else:
+        chosen = np.sort(np.random.default_rng(rng).random((draws, n)).argsort(axis=1)[:, :k], axis=1)  # (D, k)
+    block = max(1, _VOTE_CELLS // k**2)
+    wins = [_majority_wins(labels, passed, chosen[start : start + block]) for start in range(0, len(chosen), block)]
+    return float(np.concatenate(wins).mean())
+
+
+_VOTE_CELLS = 1 << 22
+"Bounds the memory of comparing every vote with every other."
+
+
+def _majority_wins(
+    labels: npt.NDArray[np.int_], passed: Sequence[bool] | npt.NDArray[np.bool_], chosen: npt.NDArray[np.int_]
+) -> npt.NDArray[np.bool_]:
+    """Say for each subset, shape (D, k), whether the first sample of its majority passed, shape (D,)."""
+    drawn = labels[chosen]  # (D, k)
+    votes = (drawn[:, :, None] == drawn[:, None, :]).sum(axis=2) * (drawn >= 0)  # (D, k)
+    first = votes.argmax(axis=1)  # of equals the first
+    winner = np.take_along_axis(chosen, first[:, None], axis=1)[:, 0]
+    wins: npt.NDArray[np.bool_] = np.asarray(passed, dtype=np.bool_)[winner] & votes.any(axis=1)
+    return wins
+
+
+class MajorityAtK:
+    """The metric `maj@k` (self-consistency): the share of problems whose majority among k samples is right.
+
+    Args:
+        ks: one or more k ≥ 1.
+        output: gives what an attempt's program answered, for comparison; by default its `Evidence`.
+        draws: None: each problem's first k judged samples vote. A number: the mean over so many random subsets.
+        seed: of those subsets.
+        suite: take verdicts, and the default output, from this suite alone.
+        interval: how the 95 % interval is computed.
+    """
+
+    def __init__(
+        self,
+        *ks: int,
+        output: Output | None = None,
+        draws: int | None = None,
+        seed: int = 0,
+        suite: str | None = None,
+        interval: Interval | IntervalName = "plus-four",
+    ) -> None:
+        self.ks = whole_numbers("MajorityAtK", ks)
+        if draws is not None and draws < 1:
+            raise ValueError(f"draws must be at least 1 or None, but got {draws!r}")
+        self.output: Output = Evidence(suite=suite) if output is None else output
+        self.draws, self.seed = draws, seed
+        self.suite, self.interval = suite, interval_of(interval)
+
+    @property
+    def min_samples(self) -> int:
+        """The largest k."""
+        return max(self.ks)
+
+    def __call__(self, results: Results) -> Mapping[str, Estimate]:
+        """Give `maj@k` for every k, over the problems that have at least k judged samples."""
+        problems = [
+            ([self.output(attempt) for attempt, _ in found], [passed for _, passed in found])
+            for found in judged_by_problem(results, self.suite)
+        ]
+        estimates = {}
+        for k in self.ks:
+            rng = np.random.default_rng(self.seed)
+            scores = [majority_at_k(outputs, passed, k, draws=self.draws, rng=rng) for outputs, passed in problems]
+            estimates[labelled(f"maj@{k}", self.suite)] = mean_over_problems(scores, self.interval, results)
+        return estimates
+
+    def __repr__(self) -> str:
+        draws = "" if self.draws is None else f", draws={self.draws}"
+        suite = "" if self.suite is None else f", suite={self.suite!r}"
+        return f"MajorityAtK({', '.join(map(str, self.ks))}{draws}{suite})"
+
+
+# --- best of k
+
+
+def best_at_k(scores: npt.ArrayLike, passed: npt.ArrayLike, k: npt.ArrayLike) -> Floats:
+    """Give, for one problem, the chance that the best-scored of k samples drawn from n passes.
+
+    Exact over all subsets of k: with scores in descending order, the best of a subset is among the first a + g but not
+    among the first a with chance [C(n-a, k) - C(n-a-g, k)] / C(n, k). Equal scores are chosen between by chance.
+
+    Args:
+        scores: a selector's score of every sample, shape (N,); NaN is below everything.
+        passed: whether each sample is right, shape (N,).
+        k: shape (K,) or a scalar.
+
+    Returns:
+        Shape (K,); NaN where k > N.
+
+    Raises:
+        ValueError: the shapes differ, or k < 1.
+    """
+    scores, passed = np.asarray(scores, dtype=np.float64), np.asarray(passed, dtype=np.bool_)
+    if scores.ndim != 1 or scores.shape != passed.shape:
+        raise ValueError(f"scores and passed must have one entry per sample, got {scores.shape} and {passed.shape}")
+    ks = np.atleast_1d(np.asarray(k, dtype=np.int64))
+    if np.any(ks < 1):
+        raise ValueError(f"k must be at least 1, but got {ks.min()}")
+    n = scores.size
+    if not n:
+        return np.full(ks.size, np.nan)
+    levels, level = np.unique(np.where(np.isnan(scores), np.inf, -scores), return_inverse=True)  # 0 is the best
+    sizes = np.bincount(level.reshape(-1), minlength=levels.size)  # (G,)
+    share = np.bincount(level.reshape(-1), weights=passed, minlength=levels.size) / sizes  # (G,)
+    below = n - np.cumsum(sizes)  # (G,): how many are worse than this level
+    drawn = np.arange(ks.max())
+    none_better = np.cumprod(
+        np.maximum(np.concatenate([[n], below])[:, None] - drawn, 0) / np.maximum(n - drawn, 1), axis=1
+    )  # (G + 1, K_max): all drawn are at this level or worse
+    chances = none_better[:-1] - none_better[1:]  # (G, K_max): the best drawn is at this level
+    return np.where(ks <= n, (share @ chances)[ks - 1], np.nan)
+
+
+class BestAtK:
+    """The metric `best@k`: how often the one of k samples that a selector scores highest passes.
+
+    The mean over all subsets of k samples, exactly; equal scores are chosen between by chance. A selector that needs
+    to see all samples (votes, agreement) scores each among all n, also where k < n.
+
+    Args:
+        ks: one or more k ≥ 1.
+        selector: `(attempt) -> float`, as a reward model's score in `attempt.sample.metadata`; or `TestsPassed`,
+            `Votes`, `Agreement`.
+        suite: take verdicts from this suite alone: the hidden tests, where the selector looks at the model's own.
+        interval: how the 95 % interval is computed.
+    """
+
+    def __init__(
+        self,
+        *ks: int,
+        selector: Selector,
+        suite: str | None = None,
+        interval: Interval | IntervalName = "plus-four",
+    ) -> None:
+        self.ks = whole_numbers("BestAtK", ks)
+        if isinstance(selector, type) or not (callable(selector) or isinstance(selector, JointSelector)):
+            raise ValueError(f"a selector is a function of an attempt or has a method scores, but got {selector!r}")
+        self.selector = selector
+        self.suite, self.interval = suite, interval_of(interval)
+
+    @property
+    def min_samples(self) -> int:
+        """The largest k."""
+        return max(self.ks)
+
+    def __call__(self, results: Results) -> Mapping[str, Estimate]:
+        """Give `best@k` for every k, over the problems that have at least k judged samples."""
+        table = np.full((len(results.task_ids), len(self.ks)), np.nan)  # (P, K)
+        for row, found in enumerate(judged_by_problem(results, self.suite)):
+            if found:
+                scores = self._scores([attempt for attempt, _ in found])
+                table[row] = np.clip(best_at_k(scores, [passed for _, passed in found], self.ks), 0.0, 1.0)
+        return {
+            labelled(f"best@{k}", self.suite): mean_over_problems(table[:, i], self.interval, results)
+            for i, k in enumerate(self.ks)
+        }
+
+    def _scores(self, attempts: Sequence[Attempt]) -> Sequence[float] | Floats:
+        if isinstance(self.selector, JointSelector):
+            return self.selector.scores(attempts)
+        return [self.selector(attempt) for attempt in attempts]
+
+    def __repr__(self) -> str:
+        suite = "" if self.suite is None else f", suite={self.suite!r}"
+        return f"BestAtK({', '.join(map(str, self.ks))}, selector={self.selector!r}{suite})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestsPassed:
+    """A selector: the share of a suite's tests that an attempt passed, as of tests that the model wrote itself."""
+
+    __test__ = False  # keeps pytest from collecting it
+
+    suite: str
+
+    def scores(self, attempts: Sequence[Attempt]) -> Floats:
+        """Score every attempt by the row mean of `test_matrix`."""
+        matrix = _test_matrix(attempts, self.suite)
+        return matrix.mean(axis=1) if matrix.size else np.zeros(len(attempts))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Votes:
+    """A selector: how many of a problem's attempts gave the same output; none for an attempt that gave no output."""
+
+    output: Output = Evidence()  # a frozen value
+
+    def scores(self, attempts: Sequence[Attempt]) -> Floats:
+        """Score every attempt by its votes, its own included."""
+        outputs = [self.output(attempt) for attempt in attempts]
+        votes = Counter(outputs)
+        return np.array([0 if output is None else votes[output] for output in outputs], dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreement:
+    """A selector: CodeT's dual agreement between a problem's attempts and the tests of a suite, as the model wrote."""
+
+    suite: str
+
+    def scores(self, attempts: Sequence[Attempt]) -> Floats:
+        """Score every attempt by `agreement_scores` of its verdicts."""
+        return agreement_scores(_test_matrix(attempts, self.suite))
+
+
+def agreement_scores(passes: npt.ArrayLike) -> Floats:
+    """Score solutions by dual agreement: how many solutions pass the very same tests, times how many tests these are.
+
+    Args:
+        passes: whether each solution passes each test, shape (S, T).
+
+    Returns:
+        Shape (S,).
+
+    Raises:
+        ValueError: `passes` has not two dimensions.
+
+    Source:
+        Chen et al. 2022 (CodeT), arXiv:2207.10397.
+    """
+    matrix = np.asarray(passes, dtype=np.bool_)
+    if matrix.ndim != 2:
+        raise ValueError(f"passes must have shape (solutions, tests), but got {matrix.shape}")
+    if not matrix.size:
+        return np.zeros(len(matrix))
+    _, group, sizes = np.unique(matrix, axis=0, return_inverse=True, return_counts=True)
+    scores: Floats = (sizes[group.reshape(-1)] * matrix.sum(axis=1)).astype(np.float64)
+    return scores
+
+
+def _test_matrix(attempts: Sequence[Attempt], suite: str) -> npt.NDArray[np.bool_]:
+    """Say which attempt passed which of the suite's tests, shape (S, T); a test that was not reached is not passed.
+
+    Raises:
+        KeyError: an attempt has no such suite.
+    """
+    passed = []
+    for attempt in attempts:
+        if suite not in attempt.executions:
+            raise KeyError(f"no suite {suite!r} in these attempts; there are {tuple(attempt.executions)}")
+        passed.append({test.name: test.passed for test in attempt.executions[suite].tests})
+    names = list(dict.fromkeys(name for row in passed for name in row))
+    return np.array([[row.get(name, False) for name in names] for row in passed], dtype=np.bool_).reshape(
+        len(attempts), len(names)
+    )
