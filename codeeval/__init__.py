@@ -27,6 +27,7 @@ from codeeval.extract import Extraction, continuation, fenced, stop_at, until_st
 from codeeval.metrics import Metric, PassAtK, StatusRates, pass_at_k
 from codeeval.problem import Problem, ProblemSet
 from codeeval.program import Check, Execution, Limits, Program, Status, Strength, TestResult
+from codeeval.report import report
 from codeeval.results import Estimate, Results
 from codeeval.sample import Attempt, Sample
 from codeeval.samplers import CanonicalSampler, FunctionSampler, RecordedSampler, Sampler
@@ -85,6 +86,7 @@ __all__ = [
     "load",
     "load_results",
     "pass_at_k",
+    "report",
     "rescore",
     "stop_at",
     "until_stop",

@@ -13,6 +13,7 @@ from codeeval.program import Status
 
 if TYPE_CHECKING:
     from typing import Any as Comparison
+
     from codeeval.results import Estimate
 
 __all__ = ["comparison_html", "comparison_parts", "signed"]

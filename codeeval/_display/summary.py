@@ -21,7 +21,7 @@ from codeeval.sample import Attempt
 if TYPE_CHECKING:
     from codeeval.results import Estimate, Results
 
-__all__ = ["heading", "html", "score_bar", "score_rows", "status_legend", "text", "warnings"]
+__all__ = ["benchmark_name", "heading", "html", "score_bar", "score_rows", "status_legend", "text", "warnings"]
 
 
 def text(results: Results) -> str:
@@ -55,10 +55,12 @@ def html(results: Results) -> str:
     )
 
 
-def score_bar(estimate: Estimate) -> str:
+def score_bar(estimate: Estimate, *, wide: int = 120) -> str:
     """Draw a share and its interval on an axis from 0 to 1; nothing for what counts in another unit."""
     is_share = not estimate.unit and not math.isnan(estimate.value) and 0 <= estimate.value <= 1
-    return svg.interval(estimate.value, estimate.ci_low, estimate.ci_high, axis=(0.0, 1.0)) if is_share else ""
+    return (
+        svg.interval(estimate.value, estimate.ci_low, estimate.ci_high, axis=(0.0, 1.0), wide=wide) if is_share else ""
+    )
 
 
 def status_legend(counts: Mapping[Status, int]) -> str:
@@ -127,11 +129,17 @@ def _report(results: Results) -> _Report:
 def heading(manifest: Mapping[str, Any]) -> str:
     """Name the benchmark, its version and the beginning of its digest."""
     benchmark = manifest.get("benchmark")
+    sha256 = benchmark.get("sha256") if isinstance(benchmark, Mapping) else None
+    return benchmark_name(manifest) + (f" (sha256 {line(sha256, 8, mark='')})" if sha256 else "")
+
+
+def benchmark_name(manifest: Mapping[str, Any]) -> str:
+    """Name the benchmark and its version."""
+    benchmark = manifest.get("benchmark")
     if not isinstance(benchmark, Mapping):
         return line(benchmark) if benchmark else "results"
-    name, version, sha256 = (benchmark.get(key) for key in ("name", "version", "sha256"))
-    parts = [name or "results", version, f"(sha256 {line(sha256, 8, mark='')})" if sha256 else None]
-    return " ".join(line(part) for part in parts if part)
+    version = benchmark.get("version")
+    return line(benchmark.get("name") or "results") + (f" {line(version)}" if version else "")
 
 
 def warnings(results: Results) -> list[str]:

@@ -34,7 +34,9 @@ SERIES = ("#2b83d6", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c
 BAND = SERIES[0]
 
 
-def interval(value: float, low: float, high: float, *, axis: tuple[float, float], zero: bool = False) -> str:
+def interval(
+    value: float, low: float, high: float, *, axis: tuple[float, float], wide: int = 120, zero: bool = False
+) -> str:
     """Draw a value and its interval on an axis; what is undefined is left out.
 
     Args:
@@ -42,6 +44,7 @@ def interval(value: float, low: float, high: float, *, axis: tuple[float, float]
         low: where the bar begins; NaN for no bar.
         high: where it ends.
         axis: what the left and the right edge stand for.
+        wide: pixels.
         zero: marks 0, for differences.
     """
     if math.isnan(value) or not axis[0] < axis[1]:
@@ -49,17 +52,17 @@ def interval(value: float, low: float, high: float, *, axis: tuple[float, float]
 
     def x(at: float) -> float:
         share = (min(max(at, axis[0]), axis[1]) - axis[0]) / (axis[1] - axis[0])
-        return round(4 + share * (_WIDE - 8), 1)
+        return round(4 + share * (wide - 8), 1)
 
     bar = ""
     if not (math.isnan(low) or math.isnan(high)):
-        wide = max(1.0, x(high) - x(low))
-        bar = f'<rect x="{x(low)}" y="5" width="{wide:.1f}" height="6" rx="3" fill="{BAND}" fill-opacity=".5"/>'
+        size = max(1.0, x(high) - x(low))
+        bar = f'<rect x="{x(low)}" y="4" width="{size:.1f}" height="8" rx="2" fill="{BAND}" fill-opacity=".45"/>'
     mark = f'<path d="M{x(0)} 1V15" stroke="currentColor" stroke-opacity=".7"/>' if zero else ""
     return (
-        f'<svg width="{_WIDE}" height="16" viewBox="0 0 {_WIDE} 16" aria-hidden="true" style="vertical-align:middle">'
-        f'<path d="M4 8H{_WIDE - 4}M4 5V11M{_WIDE - 4} 5V11" stroke="currentColor" stroke-opacity=".3"/>{mark}{bar}'
-        f'<circle cx="{x(value)}" cy="8" r="4" fill="{BAND}"/></svg>'
+        f'<svg width="{wide}" height="16" viewBox="0 0 {wide} 16" aria-hidden="true" style="vertical-align:middle">'
+        f'<path d="M4 8H{wide - 4}M4 5V11M{wide - 4} 5V11" stroke="currentColor" stroke-opacity=".3"/>{mark}{bar}'
+        f'<circle cx="{x(value)}" cy="8" r="3.2" fill="{BAND}"/></svg>'
     )
 
 
@@ -101,7 +104,7 @@ class Curve:
     "The point that gets a ring."
 
 
-def curves(drawn: Sequence[Curve], *, x_label: str, y_label: str, log_x: bool = False) -> str:
+def curves(drawn: Sequence[Curve], *, x_label: str, y_label: str, log_x: bool = False, whole_x: bool = False) -> str:
     """Draw curves over an axis that begins where the lowest band does, or at 0 where that is near.
 
     The labels are printable text of ours or of the user's; they are escaped here.
@@ -124,7 +127,7 @@ def curves(drawn: Sequence[Curve], *, x_label: str, y_label: str, log_x: bool = 
         return round(_TOP + (high - y) / (high - low) * (_PLOT_HIGH - _TOP - _BOTTOM), 1)
 
     base = _PLOT_HIGH - _BOTTOM
-    x_ticks = _log_ticks(xs) if log_x else [t for t in ticks(left, right) if left <= t <= right]
+    x_ticks = _log_ticks(xs) if log_x else _x_ticks(xs, left, right, whole=whole_x)
     parts = [
         f'<path d="M{_LEFT} {py(y)}H{_PLOT_WIDE - _RIGHT}" stroke="currentColor" stroke-opacity=".15"/>'
         f'<text x="{_LEFT - 6}" y="{py(y) + 4}" text-anchor="end">{_short(y)}</text>'
@@ -145,18 +148,26 @@ def curves(drawn: Sequence[Curve], *, x_label: str, y_label: str, log_x: bool = 
     )
 
 
-def ticks(low: float, high: float, count: int = 5) -> list[float]:
+def ticks(low: float, high: float, count: int = 5, *, whole: bool = False) -> list[float]:
     """Give round numbers from at or below `low` to at or above `high`, about `count` of them."""
     span = high - low or abs(high) or 1.0
-    raw = span / max(1, count - 1)
+    raw = max(span / max(1, count - 1), float(whole))
     power = 10.0 ** math.floor(math.log10(raw))
-    step = next(m * power for m in (1, 2, 2.5, 5, 10) if m * power >= raw * (1 - 1e-9))
+    step = next(m * power for m in ((1, 2, 5, 10) if whole else (1, 2, 2.5, 5, 10)) if m * power >= raw * (1 - 1e-9))
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
     return [round(i * step, 12) for i in range(first, max(last, first + 1) + 1)]
 
 
 def _padded(low: float, high: float) -> tuple[float, float]:
     return (low, high) if low < high else (low - 0.5 * (abs(low) or 1), low + 0.5 * (abs(low) or 1))
+
+
+def _x_ticks(xs: Sequence[float], left: float, right: float, *, whole: bool) -> list[float]:
+    within = [t for t in ticks(left, right, whole=whole) if left <= t <= right]
+    if not whole:
+        return within
+    first = min(xs)  # k = 1 is on no round step, and the number that most readers look for
+    return [first, *(t for t in within if t - first > (right - left) / 20)]
 
 
 def _log_ticks(xs: Iterable[float]) -> list[float]:
@@ -199,7 +210,6 @@ def _runs(*columns: Sequence[float]) -> list[list[tuple[float, ...]]]:
     return [stretch for stretch in stretches if stretch]
 
 
-_WIDE = 120
 _PLOT_WIDE, _PLOT_HIGH = 400, 240
 _LEFT, _RIGHT, _TOP, _BOTTOM = 44, 12, 24, 38
 _DOTS = 40
