@@ -1,4 +1,4 @@
-"""pass@k, status rates, and the mean over problems with its interval."""
+"""pass@k, status and truncation rates, test pass fraction, and the mean over problems with its interval."""
 
 from __future__ import annotations
 
@@ -13,8 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codeeval.metrics import Metric, PassAtK, StatusRates, mean_over_problems, pass_at_k
-from codeeval.program import Execution, Status
+from codeeval.metrics import (
+    Metric,
+    PassAtK,
+    StatusRates,
+    TestPassFraction,
+    TruncationRates,
+    mean_over_problems,
+    pass_at_k,
+)
+from codeeval.program import Execution, Status, TestResult
 from codeeval.results import Results
 from codeeval.sample import Attempt, Sample
 
@@ -182,7 +190,7 @@ class TestPassAtKMetric:
     def test_results_without_attempts_are_undefined(self) -> None:
         assert math.isnan(PassAtK(1)(results_of([], []))["pass@1"].value)
 
-    @pytest.mark.parametrize("metric", [PassAtK(1), StatusRates()])
+    @pytest.mark.parametrize("metric", [PassAtK(1), StatusRates(), TruncationRates(), TestPassFraction()])
     def test_is_a_metric(self, metric: Metric) -> None:
         assert isinstance(metric, Metric)
 
@@ -215,6 +223,77 @@ class TestStatusRates:
 
     def test_no_attempts_give_no_rates(self) -> None:
         assert StatusRates()(results_of([])) == {}
+
+
+class TestTruncationRates:
+    def test_completions_count_by_their_finish_reason_and_outputs_by_what_was_kept(self) -> None:
+        def attempt(index: int, reason: str | None, *truncated: bool) -> Attempt:
+            metadata = {} if reason is None else {"finish_reason": reason}
+            executions = {str(i): Execution(status=Status.FAILED, truncated=t) for i, t in enumerate(truncated)}
+            return Attempt(
+                sample=Sample(task_id="a", completion="", index=index, metadata=metadata),
+                code="",
+                executions=executions,
+            )
+
+        attempts = [attempt(0, "length", False, True), attempt(1, "stop", False, False), attempt(2, None, False, False)]
+        results = Results(manifest={}, task_ids=["a"], attempts=[*attempts, attempt(3, "MAX_TOKENS", True, True)])
+
+        rates = {name: round(e.value, 6) for name, e in TruncationRates()(results).items()}
+
+        assert rates == {"truncated/completion": 0.666667, "truncated/output": 0.5}
+        assert list(TruncationRates(suite="0")(results)) == ["truncated/completion[0]", "truncated/output[0]"]
+        assert TruncationRates(suite="0")(results)["truncated/output[0]"].value == 0.25
+
+    def test_completions_without_a_reason_say_nothing(self) -> None:
+        rates = TruncationRates()(results_of([Status.PASSED], []))
+
+        assert math.isnan(rates["truncated/completion"].value)
+        assert (rates["truncated/output"].value, rates["truncated/output"].n_problems) == (0.0, 1)
+
+
+class TestTestPassFraction:
+    @staticmethod
+    def attempt(index: int, status: Status, *tests: bool, suites: int = 1) -> Attempt:
+        found = tuple(TestResult(name=str(i), passed=passed) for i, passed in enumerate(tests))
+        execution = Execution(status=status, tests=found)
+        return Attempt(
+            sample=Sample(task_id="a", completion="", index=index),
+            code="",
+            executions={f"s{i}": execution for i in range(suites)},
+        )
+
+    def score(self, *attempts: Attempt) -> float:
+        return TestPassFraction()(Results(manifest={}, task_ids=["a"], attempts=attempts))["test-pass-fraction"].value
+
+    def test_is_the_share_of_tests_averaged_over_attempts(self) -> None:
+        whole = self.attempt(0, Status.PASSED, True, True, True, True)
+        half = self.attempt(1, Status.FAILED, True, True, False, False)
+
+        assert self.score(whole, half) == pytest.approx(0.75)
+
+    def test_tests_that_were_not_reached_are_not_passed(self) -> None:
+        whole = self.attempt(0, Status.PASSED, True, True, True, True)
+        ended = self.attempt(1, Status.CRASHED, True)
+
+        assert self.score(whole, ended) == pytest.approx((1 + 1 / 4) / 2)
+        assert self.score(self.attempt(0, Status.COMPILE_ERROR)) == 0.0
+
+    def test_a_pass_without_a_list_of_tests_is_whole(self) -> None:
+        assert self.score(self.attempt(0, Status.PASSED), self.attempt(1, Status.FAILED)) == 0.5
+
+    def test_suites_pool_their_tests(self) -> None:
+        assert self.score(self.attempt(0, Status.FAILED, True, False, suites=2)) == 0.5
+
+    def test_faults_of_ours_are_left_out(self) -> None:
+        scores = TestPassFraction()(results_of([Status.SANDBOX_ERROR], [Status.PASSED, Status.SANDBOX_ERROR]))
+
+        assert (scores["test-pass-fraction"].value, scores["test-pass-fraction"].n_problems) == (1.0, 1)
+
+    def test_a_suite_is_part_of_the_name(self) -> None:
+        scores = TestPassFraction(suite="base")(results_of([Status.PASSED], suite="base"))
+
+        assert list(scores) == ["test-pass-fraction[base]"]
 
 
 class TestMeanOverProblems:
