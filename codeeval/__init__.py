@@ -12,6 +12,8 @@ from codeeval import errors, extract, formats
 from codeeval.benchmarks import available, load
 from codeeval.cache import VerdictCache
 from codeeval.callbacks import Callback, ProgressBar
+from codeeval.card import report_card
+from codeeval.comparison import Comparison, compare, compare_many
 from codeeval.errors import (
     CodeEvalError,
     DatasetError,
@@ -24,6 +26,7 @@ from codeeval.errors import (
 from codeeval.evaluate import evaluate, evaluate_async, generate, rescore
 from codeeval.executors import Executor, LocalExecutor
 from codeeval.extract import Extraction, continuation, fenced, stop_at, until_stop
+from codeeval.history import History
 from codeeval.metrics import Metric, PassAtK, StatusRates, pass_at_k
 from codeeval.problem import Problem, ProblemSet
 from codeeval.program import Check, Execution, Limits, Program, Status, Strength, TestResult
@@ -43,6 +46,7 @@ __all__ = [
     "CanonicalSampler",
     "Check",
     "CodeEvalError",
+    "Comparison",
     "DatasetError",
     "Estimate",
     "Execution",
@@ -50,6 +54,7 @@ __all__ = [
     "Executor",
     "Extraction",
     "FunctionSampler",
+    "History",
     "InvalidProblem",
     "Limits",
     "LocalExecutor",
@@ -75,6 +80,8 @@ __all__ = [
     "TestResult",
     "VerdictCache",
     "available",
+    "compare",
+    "compare_many",
     "continuation",
     "errors",
     "evaluate",
@@ -87,6 +94,7 @@ __all__ = [
     "load_results",
     "pass_at_k",
     "report",
+    "report_card",
     "rescore",
     "stop_at",
     "until_stop",

@@ -1,0 +1,251 @@
+"""The report card: under which settings a score was made, in words, beneath every table that leaves codeeval.
+
+What a run's manifest does not record is "not recorded"; nothing is guessed.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from codeeval import _tables
+from codeeval.comparability import flattened, shown
+
+if TYPE_CHECKING:
+    from codeeval.results import Estimate, Results
+
+__all__ = ["Card", "Format", "merged_card", "report_card", "results_table"]
+
+Format = Literal["text", "markdown", "latex", "json"]
+
+NOT_RECORDED = "not recorded"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """Settings of a run as (label, value) pairs, for reading."""
+
+    rows: tuple[tuple[str, str], ...]
+
+    def __getitem__(self, label: str) -> str:
+        return dict(self.rows)[label]
+
+    def as_text(self) -> str:
+        """Give the card as aligned lines."""
+        return _tables.text_table([(label, _tables.printable(value, 200)) for label, value in self.rows])
+
+    def as_markdown(self) -> str:
+        """Give the card as a Markdown list."""
+        return "\n".join(
+            f"- {_tables.markdown(label)}: {_tables.markdown(_tables.printable(value, 200))}"
+            for label, value in self.rows
+        )
+
+    def as_latex(self) -> str:
+        """Give the card as a LaTeX tabular that needs no package."""
+        rows = [(label, _tables.printable(value, 200)) for label, value in self.rows]
+        return _tables.latex_table(("setting", "value"), rows)
+
+    def to_dict(self) -> dict[str, str]:
+        """Give the card as plain JSON data."""
+        return dict(self.rows)
+
+    def __str__(self) -> str:
+        return self.as_text()
+
+
+def report_card(results: Results | Mapping[str, Any]) -> Card:
+    """Give the settings that a score depends on: benchmark, generation, prompt, limits, isolation, versions.
+
+    Args:
+        results: results, or the manifest of a run.
+    """
+    manifest = results if isinstance(results, Mapping) else results.manifest
+    parts = {name: manifest.get(name) or {} for name in ("benchmark", "sampler", "limits", "executor", "versions")}
+    benchmark, sampler, limits, executor, versions = (v if isinstance(v, Mapping) else {} for v in parts.values())
+    rows = [
+        ("benchmark", _words(benchmark.get("name"), benchmark.get("version"))),
+        ("data", _data(benchmark)),
+        ("problems", _value(benchmark.get("problems"))),
+        ("samples per problem", _value(manifest.get("n_samples"))),
+        *_sampler(sampler),
+        ("extraction", _value(manifest.get("extractor"))),
+        ("suites", _suites(manifest.get("suites"))),
+        ("limits", _limits(limits)),
+        *_isolation(executor.get("isolation")),
+        (
+            "judged by",
+            _words(executor.get("executor"), _labelled("Python", executor.get("python")), executor.get("machine")),
+        ),
+        ("versions", ", ".join(f"{name} {version}" for name, version in versions.items()) or NOT_RECORDED),
+        ("started", _value(manifest.get("started"))),
+    ]
+    if not isinstance(results, Mapping):
+        rows.insert(4, ("judged", _judged(results)))
+    return Card(rows=tuple(rows))
+
+
+def merged_card(cards: Mapping[str, Card]) -> Card:
+    """Give one card of several runs by name: a value that they share stands once, others with the run's name."""
+    labels = list(dict.fromkeys(label for card in cards.values() for label, _ in card.rows))
+    rows = []
+    for label in labels:
+        values = {name: dict(card.rows).get(label, NOT_RECORDED) for name, card in cards.items()}
+        if len(set(values.values())) == 1:
+            rows.append((label, next(iter(values.values()))))
+        else:
+            rows += [(f"{label} ({name})", value) for name, value in _grouped(values).items()]
+    return Card(rows=tuple(rows))
+
+
+def results_table(results: Results, format: Format = "markdown") -> str:  # noqa: A002  # the field's word
+    """Give the scores of results as a table with their intervals, and the report card beneath.
+
+    Args:
+        results: what is shown; withheld scores are undefined here too, and the reason stands beneath.
+        format: `markdown`, `latex`, `text` or `json`.
+
+    Raises:
+        ValueError: the format is unknown.
+    """
+    card = report_card(results)
+    if format == "json":
+        return json.dumps(results.to_dict() | {"card": card.to_dict()}, indent=2, ensure_ascii=True)
+    rows = [_score_row(name, estimate, results) for name, estimate in results.metrics.items()]
+    return with_card(("metric", "value", "95 % CI", "problems"), rows, _notes(results), card, format)
+
+
+def with_card(
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    notes: Iterable[str],
+    card: Card,
+    format: Format,  # noqa: A002
+) -> str:
+    """Lay out a table with its notes and the report card beneath.
+
+    Raises:
+        ValueError: the format is unknown.
+    """
+    notes = [_tables.printable(note, 500) for note in notes]
+    if format == "markdown":
+        parts = [_tables.markdown_table(header, rows), *map(_tables.markdown, notes), card.as_markdown()]
+    elif format == "latex":
+        parts = [_tables.latex_table(header, rows), *map(_tables.latex, notes), card.as_latex()]
+    elif format == "text":
+        parts = [_tables.text_table([header, *rows]), *notes, card.as_text()]
+    else:
+        raise ValueError(f"format must be 'text', 'markdown', 'latex' or 'json', but got {format!r}")
+    return "\n\n".join(parts) + "\n"
+
+
+#: Label → the names under which samplers know it.
+_GENERATION = {
+    "model": ("model", "model_name", "model_id", "function", "name", "source"),
+    "temperature": ("temperature",),
+    "top-p": ("top_p",),
+    "max tokens": ("max_tokens", "max_new_tokens", "max_completion_tokens", "max_gen_toks"),
+    "strip policy": ("strip", "strip_policy", "strip_prompt", "prompt_strip"),
+    "prompt": ("prompt", "prompt_policy", "prompt_style", "chat_template", "template"),
+    "stop": ("stop", "stop_sequences", "stop_at"),
+    "seed": ("seed",),
+}
+
+
+def _sampler(sampler: Mapping[str, Any]) -> list[tuple[str, str]]:
+    settings = dict(flattened(sampler))
+    name_by_last = {name.rpartition(".")[2]: name for name in reversed(settings)}
+    rows = [("sampler", _value(settings.pop("sampler", None)))]
+    for label, aliases in _GENERATION.items():
+        name = next((name_by_last[alias] for alias in aliases if alias in name_by_last), None)
+        rows.append((label, _value(settings.pop(name, None) if name else None)))
+    others = ", ".join(f"{name} {shown(value)}" for name, value in settings.items())
+    return [*rows, ("other sampler settings", others)] if others else rows
+
+
+def _data(benchmark: Mapping[str, Any]) -> str:
+    sha256 = benchmark.get("sha256")
+    return _words(
+        _labelled("revision", benchmark.get("revision")), _labelled("sha256", str(sha256)[:12] if sha256 else None)
+    )
+
+
+def _suites(suites: Any) -> str:
+    if isinstance(suites, Mapping):
+        suites = list(dict.fromkeys(name for names in suites.values() for name in names))
+    return ", ".join(map(str, suites)) if suites else NOT_RECORDED
+
+
+def _limits(limits: Mapping[str, Any]) -> str:
+    parts = []
+    for name, value in limits.items():
+        label, unit = name.removesuffix("_s").removesuffix("_bytes").replace("_", " "), ""
+        if name.endswith("_bytes") and isinstance(value, int | float):
+            value, unit = _bytes(value), ""
+        elif name.endswith("_s"):
+            unit = " s"
+        parts.append(f"{label} {shown(value)}{unit}" if not isinstance(value, float) else f"{label} {value:g}{unit}")
+    return ", ".join(parts) or NOT_RECORDED
+
+
+def _bytes(value: float) -> str:
+    for power, unit in ((30, "GiB"), (20, "MiB"), (10, "KiB")):
+        if value >= 1 << power:
+            return f"{value / (1 << power):g} {unit}"
+    return f"{value:g} B"
+
+
+def _isolation(isolation: Any) -> list[tuple[str, str]]:
+    if not isinstance(isolation, Mapping):
+        return [("guarantees held", _value(isolation)), ("guarantees missing", NOT_RECORDED)]
+    held, missing = isolation.get("held") or (), isolation.get("missing") or ()
+    why = [f"{name} ({missing[name]})" if isinstance(missing, Mapping) and missing[name] else name for name in missing]
+    return [
+        ("guarantees held", ", ".join(map(str, held)) or "none"),
+        ("guarantees missing", ", ".join(map(str, why)) or "none"),
+    ]
+
+
+def _judged(results: Results) -> str:
+    n, _ = results.counts()
+    of = "" if not results.is_partial else f"; PARTIAL: {results.n_scored} of {len(results.task_ids)} problems"
+    return f"{int(n.sum()):,} samples, {results.n_unjudged:,} not judged{of}"
+
+
+def _score_row(name: str, estimate: Estimate, results: Results) -> tuple[str, str, str, str]:
+    value = "undefined" if math.isnan(estimate.value) else f"{estimate.value:.3f}"
+    unit = f" {estimate.unit}" if estimate.unit else ""
+    interval = "" if math.isnan(estimate.ci_low) else f"{estimate.ci_low:.3f}–{estimate.ci_high:.3f}"
+    return (_tables.printable(name), value + unit, interval, f"{estimate.n_problems or results.n_scored}")
+
+
+def _notes(results: Results) -> list[str]:
+    notes = [f"SCORES WITHHELD: {results.withheld}"] if results.withheld else []
+    if results.is_partial:
+        notes.append(
+            f"PARTIAL: {results.n_scored} of {len(results.task_ids)} problems; not the score of the whole set."
+        )
+    return notes
+
+
+def _grouped(values: Mapping[str, str]) -> dict[str, str]:
+    """Give names that share a value → the value."""
+    names_by_value: dict[str, list[str]] = {}
+    for name, value in values.items():
+        names_by_value.setdefault(value, []).append(name)
+    return {", ".join(names): value for value, names in names_by_value.items()}
+
+
+def _labelled(label: str, value: Any) -> str | None:
+    return f"{label} {value}" if value else None
+
+
+def _words(*values: Any) -> str:
+    return " ".join(str(value) for value in values if value) or NOT_RECORDED
+
+
+def _value(value: Any) -> str:
+    return NOT_RECORDED if value is None or value == "" else shown(value, 200)
