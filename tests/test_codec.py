@@ -1,0 +1,445 @@
+"""The codec: every type comes through exactly, and nothing that a box can send does more than raise CodecError."""
+
+from __future__ import annotations
+
+import collections
+import datetime
+import decimal
+import fractions
+import json
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from codeeval.sandbox import _codec
+
+FAST = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+class Wall:
+    """Both sides of the wall in one process: what is exported on one is a stand-in on the other."""
+
+    def __init__(self) -> None:
+        self.kept: list[Any] = []
+
+    def keep(self, value: Any) -> int:
+        self.kept.append(value)
+        return len(self.kept) - 1
+
+    def remote(self, kind: str, number: int) -> Any:
+        return self.kept[number] if kind == "own" else (kind, number)
+
+    def carry(self, value: Any) -> Any:
+        frame = _codec.pack(_codec.encode(value, self.keep))
+        return _codec.decode(_codec.unpack(frame[_codec.HEADER.size :]), self.remote)
+
+
+def carry(value: Any) -> Any:
+    return Wall().carry(value)
+
+
+def exactly(value: Any) -> Any:
+    """Describe a value by its exact types all the way down, so that descriptions are equal for twins only."""
+    kind = type(value)
+    if kind is float:
+        return ("float", "nan" if math.isnan(value) else value.hex())
+    if kind is complex:
+        return ("complex", exactly(value.real), exactly(value.imag))
+    if kind in (list, tuple, collections.deque):
+        return (kind, getattr(value, "maxlen", None), [exactly(v) for v in value])
+    if kind in (set, frozenset):
+        return (kind, sorted(map(repr, map(exactly, value))))
+    if isinstance(value, dict):
+        factory = getattr(value, "default_factory", None)
+        return (kind, factory, [(exactly(k), exactly(v)) for k, v in value.items()])
+    if kind is np.ndarray:
+        return (kind, value.dtype, value.shape, value.tobytes())
+    if isinstance(value, np.generic):
+        return (kind, value.dtype, value.tobytes())
+    return (kind, repr(value))
+
+
+text = st.text(st.characters(), max_size=8)  # lone surrogates too
+scalars = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.integers(min_value=-(1 << 4000), max_value=1 << 4000),
+    st.floats(),
+    st.complex_numbers(),
+    text,
+    st.binary(max_size=8),
+    st.fractions(),
+    st.decimals(),
+    st.datetimes(timezones=st.none() | st.just(datetime.UTC)),
+    st.dates(),
+    st.times(),
+    st.timedeltas(),
+    st.builds(range, st.integers(-9, 9), st.integers(-9, 9), st.sampled_from([-2, -1, 1, 3])),
+    st.builds(slice, st.none() | st.integers(), st.none() | st.integers(), st.none() | st.integers()),
+    st.just(...),
+    st.just(NotImplemented),
+)
+hashable = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), text, st.binary(max_size=4), st.fractions()),
+    lambda inner: st.one_of(st.lists(inner, max_size=3).map(tuple), st.frozensets(inner, max_size=3)),
+    max_leaves=4,
+)
+values = st.recursive(
+    st.one_of(scalars, hashable, st.binary(max_size=4).map(bytearray)),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4),
+        st.lists(inner, max_size=4).map(tuple),
+        st.dictionaries(hashable, inner, max_size=4),
+        st.sets(hashable, max_size=4),
+        st.lists(inner, max_size=4).map(lambda items: collections.deque(items, 5)),
+        st.lists(hashable, max_size=4).map(collections.Counter),
+        st.dictionaries(hashable, inner, max_size=3).map(collections.OrderedDict),
+        st.dictionaries(hashable, inner, max_size=3).map(lambda d: collections.defaultdict(list, d)),
+    ),
+    max_leaves=12,
+)
+
+
+@FAST
+@given(values)
+def test_values_come_through_with_their_exact_types(value: Any) -> None:
+    assert exactly(carry(value)) == exactly(value)
+
+
+@pytest.mark.parametrize("value", ["\ud800", "\udc00\ud800", chr(0xD83D) + chr(0xDE00), "😀", "a\0b", "\x7f\u2028"])
+def test_strings_keep_every_code_point(value: str) -> None:
+    """Two surrogates in a row are not the character that they would stand for in UTF-16."""
+    assert [*map(ord, carry(value))] == [*map(ord, value)]
+
+
+def test_numpy_comes_through() -> None:
+    arrays = [
+        np.array(3.5),
+        np.arange(6, dtype=">i4").reshape(2, 3),
+        np.array([], dtype=np.float32),
+        np.zeros((0, 3)),
+        np.array([[1, 2], [3, 4]]).T,
+        np.array(["a", "bcd"]),
+        np.array([None, "x", 3], dtype=object),
+        np.array(["2020-01-01", "NaT"], dtype="datetime64[D]"),
+        np.float32(1.5),
+        np.int8(-3),
+        np.bool_(True),
+        np.str_("é"),
+        np.str_(""),
+        np.datetime64("2020-01-01"),
+        np.complex128(1j),
+    ]
+    for array in arrays:
+        came = carry(array)
+        if isinstance(array, np.ndarray) and array.dtype == object:
+            assert came.tolist() == array.tolist()
+        else:
+            assert exactly(came) == exactly(array)
+    carry(np.zeros(3))[0] = 1  # arrays that come are writable
+
+
+def test_exceptions_come_through_by_type_and_arguments() -> None:
+    class Odd(KeyError):
+        pass
+
+    error = carry(Odd("a", 3))
+
+    assert isinstance(error, KeyError)
+    assert type(error).__name__ == "Odd"
+    assert error.args == ("a", 3)
+    assert type(carry(ValueError("x"))) is ValueError
+    assert str(carry(UnicodeDecodeError("ascii", b"\xff", 0, 1, "bad"))) == str(
+        UnicodeDecodeError("ascii", b"\xff", 0, 1, "bad")
+    )
+
+
+def test_views_namedtuples_and_builtins_keep_their_kind() -> None:
+    Point = collections.namedtuple("Point", "x y")  # noqa: PYI024
+
+    assert carry({1: 2}.keys()) == {1: 2}.keys()
+    assert carry({1: 2}.keys()) != [1]
+    assert carry({1: 2}.items()) == {1: 2}.items()
+    assert list(carry({1: [2]}.values())) == [[2]]
+    assert carry(Point(1, [2])) == (1, [2])
+    assert carry(Point(1, 2)).y == 2
+    assert carry(len) is len
+    assert carry(int) is int
+    assert carry(ValueError) is ValueError
+
+
+@pytest.mark.parametrize("active", [eval, exec, open, __import__, globals, setattr, breakpoint, compile, input])
+def test_builtins_that_act_stay_where_they_are(active: Callable[..., Any]) -> None:
+    wall = Wall()
+
+    assert wall.carry(active) == ("function", 0)
+    with pytest.raises(_codec.CodecError):
+        _codec.decode({"builtin": active.__name__}, wall.remote)
+
+
+class YesInt(int):
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    __hash__ = int.__hash__
+
+
+class YesStr(str):
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    __hash__ = str.__hash__
+
+
+class Hostile:
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    def __hash__(self) -> int:
+        return 0
+
+    def __repr__(self) -> str:
+        raise KeyError("no")
+
+    def __bool__(self) -> bool:
+        raise KeyError("no")
+
+
+@pytest.mark.parametrize("value", [YesInt(2), YesStr("2"), Hostile(), type("L", (list,), {})([1]), object(), Hostile])
+def test_what_has_no_tag_is_opaque_and_equals_nothing(value: Any) -> None:
+    came = carry(value)
+
+    assert type(came) is _codec.Opaque
+    assert came != 2
+    assert came != "2"
+    assert came != [1]
+    assert came != came
+    assert came not in [2, "2", None]
+    with pytest.raises(TypeError):
+        assert came < 2  # type: ignore[operator]
+    assert "cannot leave the box" in repr(came)
+
+
+def test_an_opaque_value_is_itself_again_where_it_came_from() -> None:
+    wall = Wall()
+    mine = Hostile()
+    stand_in = wall.carry(mine)
+
+    assert wall.carry([stand_in])[0] is mine
+
+
+def test_functions_and_iterators_stay_where_they_are() -> None:
+    wall = Wall()
+
+    assert wall.carry([lambda: 1, iter([1]), (x for x in [1])]) == [("function", 0), ("iterator", 1), ("iterator", 2)]
+
+
+def test_a_value_that_contains_itself_is_refused() -> None:
+    loop: list[Any] = []
+    loop.append(loop)
+
+    with pytest.raises(RecursionError):
+        _codec.encode(loop, lambda value: 0)
+
+
+# ------------------------------------------------------------------------------------------------ hostile frames
+
+json_data = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | text
+    | st.sampled_from(["<f8", "<U999999999", "ValueError"]),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(text, inner, max_size=2)
+        | st.tuples(st.sampled_from(sorted(_codec._DECODERS)), inner).map(lambda pair: {pair[0]: pair[1]})
+    ),
+    max_leaves=12,
+)
+
+
+@settings(FAST, max_examples=600)
+@given(json_data)
+def test_hostile_data_raises_codec_error_or_nothing(data: Any) -> None:
+    try:
+        _codec.decode(data, Wall().remote)
+    except _codec.CodecError:
+        pass
+
+
+@FAST
+@given(st.binary(max_size=40) | text.map(lambda t: t.encode("utf-8", "surrogatepass")))
+def test_hostile_bytes_raise_codec_error_or_nothing(frame: bytes) -> None:
+    try:
+        _codec.unpack(frame)
+    except _codec.CodecError:
+        pass
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [b"", b"\xff", b"[" * 100_000, b'{"a":' * 100_000, b"9" * 5000, b"[1,]", b"nul", b'"\xed\xa0"', b"1e999 1"],
+    ids=lambda frame: repr(frame[:12]),
+)
+def test_damaged_frames_raise_codec_error(frame: bytes) -> None:
+    with pytest.raises(_codec.CodecError):
+        _codec.unpack(frame)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {},
+        {"tuple": [1], "list": [2]},
+        {"tuple": {"tuple": []}},
+        {"object": 1},
+        {"set": [[1]]},
+        {"dict": [[[1], 2]]},
+        {"int": "zz"},
+        {"int": 5},
+        {"range": ["a"]},
+        {"bytes": "\u0100"},
+        {"complex": ["inf", "x"]},
+        {"fraction": [1, 0]},
+        {"fraction": [{"decimal": "1E+999999999"}]},
+        {"decimal": "one"},
+        {"deque": [[1], -1]},
+        {"datetime": [[2020, 13, 1], None, 0]},
+        {"datetime": [[2020, 1, 1], {"int": "0x1"}, 0]},
+        {"namedtuple": ["x; import os", ["a"], [1]]},
+        {"namedtuple": ["X", ["a b"], [1]]},
+        {"namedtuple": ["X", ["a"], [1, 2]]},
+        {"exception": ["X", "int", []]},
+        {"exception": ["X", "print", []]},
+        {"exception": ["a\0", "ValueError", []]},
+        {"builtin": "__import__"},
+        {"builtin": "eval"},
+        {"builtin": "no_such_thing"},
+        {"defaultdict": ["eval", []]},
+        {"own": 99},
+        {"own": "x"},
+        {"function": None},
+        {"opaque": ["T", True]},
+        {"ndarray": ["O", [1], "12345678"]},
+        {"ndarray": ["<f8", [3], "1234567"]},
+        {"ndarray": ["<f8", [1 << 62, 1 << 62], ""]},
+        {"ndarray": ["<U999999999", [1], "a"]},
+        {"ndarray": ["V8", [1], "12345678"]},
+        {"numpy_scalar": ["<i8,<i8", ""]},
+    ],
+    ids=lambda data: json.dumps(data)[:40],
+)
+def test_data_against_the_rules_raises_codec_error(data: Any) -> None:
+    with pytest.raises(_codec.CodecError):
+        _codec.decode(data, Wall().remote)
+
+
+def test_integers_with_millions_of_digits_travel_in_linear_time() -> None:
+    value = 7**1_000_000
+
+    assert carry(value) == value
+
+
+# ------------------------------------------------------------------------------------------------ mutation
+
+
+def mutated(before: Any, change: Callable[[Any], Any]) -> Any:
+    """Let the other side change its copy of a value; carry the change over to this side's value."""
+    theirs = carry(before)
+    change(theirs)
+    return _codec.apply_mutation(before, carry(theirs))
+
+
+def test_containers_keep_their_identity_all_the_way_down() -> None:
+    inner: list[Any] = [2]
+    outer = {"a": [{"b": inner}], "t": (inner, 1)}
+    held = outer["a"]
+
+    after = mutated(outer, lambda d: d["a"][0]["b"].append(9))
+
+    assert after is outer
+    assert outer["a"] is held
+    assert held[0]["b"] is inner
+
+
+def test_a_list_that_two_names_hold_shows_the_change_under_both() -> None:
+    row = [3, 1, 2]
+    grid = [row, [0]]
+
+    mutated(grid, lambda g: g[0].sort())
+
+    assert row == [1, 2, 3]
+    assert grid[0] is row
+
+
+def test_growing_and_shrinking_and_reordering() -> None:
+    first: list[Any] = [1]
+    value = [first, [2], [3]]
+
+    mutated(value, lambda v: v.pop())
+    assert value == [[1], [2]]
+    mutated(value, lambda v: v.extend([4, 5]))
+    assert value == [[1], [2], 4, 5]
+    assert value[0] is first
+
+
+@pytest.mark.parametrize(
+    ("before", "change"),
+    [
+        ({1: [2]}, lambda d: d.update({3: 4})),
+        ({1: 2, 3: 4}, lambda d: d.pop(1)),
+        ({1, 2}, lambda s: s.add(3)),
+        (bytearray(b"ab"), lambda b: b.reverse()),
+        (collections.deque([1, 2], 4), lambda d: d.rotate()),
+        (collections.Counter("aab"), lambda c: c.update("b")),
+        (collections.OrderedDict(a=1, b=2), lambda d: d.move_to_end("a")),
+        (collections.defaultdict(list, {1: [2]}), lambda d: d[5].append(1)),
+        (np.arange(3), lambda a: a.__setitem__(0, 9)),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_every_container_is_changed_in_place(before: Any, change: Callable[[Any], Any]) -> None:
+    expected = carry(before)
+    change(expected)
+
+    after = mutated(before, change)
+
+    assert after is before
+    assert exactly(after) == exactly(expected)
+
+
+def test_tuples_change_where_their_containers_do_and_survive_arrays() -> None:
+    inner = [1]
+    value = [(inner, np.arange(2), 1.5)]
+    same = value[0]
+
+    mutated(value, lambda v: v[0][0].append(2))
+
+    assert inner == [1, 2]
+    assert value[0] is same
+
+    mutated(value, lambda v: v.__setitem__(0, (v[0][0], v[0][1], 2.5)))
+
+    assert value[0][2] == 2.5
+    assert value[0][0] is inner
+
+
+@FAST
+@given(values, values)
+def test_mutation_makes_any_value_the_other(old: Any, new: Any) -> None:
+    assert exactly(_codec.apply_mutation(old, carry(new))) == exactly(new)
+
+
+def test_numbers_of_other_modules_come_through() -> None:
+    assert carry(decimal.Decimal("sNaN")).is_snan()
+    assert carry(fractions.Fraction(-1, 3)) == fractions.Fraction(-1, 3)
