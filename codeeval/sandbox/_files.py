@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from typing import List, Tuple
 
 __all__ = ["empty", "remove"]
 
@@ -11,7 +12,7 @@ __all__ = ["empty", "remove"]
 def empty(directory: str) -> None:
     """Delete everything in a directory: links are not followed, and what its owner made unreadable goes too.
 
-    Directories come up one level at a time and are never descended into, so that none is too deep.
+    It holds one directory open at a time and knows no recursion, so that nothing is too deep or too wide.
 
     Raises:
         OSError: something can't be deleted.
@@ -21,28 +22,50 @@ def empty(directory: str) -> None:
     if not os.path.isdir(directory):
         os.mkdir(directory)
     os.chmod(directory, 0o700)
-    prefix = os.path.join(directory, "codeeval-%d-" % time.monotonic_ns())
-    number = 0
-    while True:
-        with os.scandir(directory) as found:
-            entries = list(found)
-        if not entries:
-            return
-        for entry in entries:
-            if not entry.is_dir(follow_symlinks=False):
-                os.unlink(entry.path)
-                continue
-            os.chmod(entry.path, 0o700)
-            with os.scandir(entry.path) as found:
-                inner_entries = list(found)
-            for inner in inner_entries:
-                if inner.is_dir(follow_symlinks=False):
-                    os.chmod(inner.path, 0o700)
-                    os.rename(inner.path, prefix + str(number))
-                    number += 1
-                else:
-                    os.unlink(inner.path)
-            os.rmdir(entry.path)
+    fd = os.open(directory, _DIRECTORY)
+    above: List[Tuple[int, int]] = []
+    names: List[str] = []
+    try:
+        inner = [_delete_files(fd)]
+        while inner[-1] or names:
+            if inner[-1]:
+                names.append(inner[-1].pop())
+                above.append(_identity(fd))
+                os.chmod(names[-1], 0o700, dir_fd=fd)
+                fd = _step(fd, names[-1])
+                inner.append(_delete_files(fd))
+            else:
+                inner.pop()
+                fd = _step(fd, "..")
+                if _identity(fd) != above.pop():
+                    raise OSError("%r moved while it was emptied" % names[-1])
+                os.rmdir(names.pop(), dir_fd=fd)
+    finally:
+        os.close(fd)
+
+
+_DIRECTORY = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
+
+
+def _delete_files(fd: int) -> List[str]:
+    """Delete what is no directory; give the names of those that are."""
+    with os.scandir(fd) as found:
+        entries = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in found]
+    for name, is_directory in entries:
+        if not is_directory:
+            os.unlink(name, dir_fd=fd)
+    return [name for name, is_directory in entries if is_directory]
+
+
+def _step(fd: int, name: str) -> int:
+    inner = os.open(name, _DIRECTORY, dir_fd=fd)
+    os.close(fd)
+    return inner
+
+
+def _identity(fd: int) -> Tuple[int, int]:
+    status = os.fstat(fd)
+    return status.st_dev, status.st_ino
 
 
 def remove(directory: str, patience_s: float = 0.0) -> None:

@@ -104,6 +104,7 @@ def _start(config: Dict[str, Any], wanted: "set[str]", flags: int, missing: Dict
 
 
 def _main(channel: socket.socket, config: Dict[str, Any], wanted: "set[str]", flags: int, uid: int, gid: int) -> None:
+    os.setsid()
     held = []
     refused = {}
     job_flags = 0
@@ -181,8 +182,7 @@ def _serve(channel: socket.socket, flags: int, proc: bool, rlimits: bool, work: 
                     _become(fds)
                     if proc:
                         _namespaces.fresh_proc()
-                    if not flags:
-                        os.setpgid(0, 0)
+                    os.setsid()  # signals to a process group cross pid namespaces: it must not be the judge's
                     if rlimits:
                         _rlimits.enter_job(cpu_s, memory_bytes, file_bytes)
                     os.write(_SOCKET_FD, _harness.STARTED)
