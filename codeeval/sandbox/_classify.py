@@ -35,6 +35,7 @@ class Facts(NamedTuple):
     cpu_s: float = 0.0
     cpu_limit_s: float = 0.0
     wall_limit_s: float = 0.0
+    judge_limit_s: float = 0.0
     started: bool = True
     "The child said that it was set up; before that, nothing is the candidate's doing."
 
@@ -52,9 +53,9 @@ def classify(facts: Facts) -> Tuple[str, str]:
     if facts.expired == "wall":
         return "timed_out", "wall: %g seconds passed, of which it ran %.2f" % (facts.wall_limit_s, facts.cpu_s)
     if facts.expired == "judge":
-        return "timed_out", "judge: the tests did not get through with the answers in %g CPU seconds" % facts.cpu_limit_s
+        return "timed_out", "judge: the tests were not through with the answers in %g CPU seconds" % facts.judge_limit_s
     if facts.violation:
-        return "tampered", facts.violation
+        return "tampered", facts.violation[:300]
     if facts.compile_error:
         return "compile_error", facts.compile_error
     if facts.hung_up:

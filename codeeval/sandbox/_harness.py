@@ -4,7 +4,7 @@ This process is the candidate's: everything here can be read and overwritten by 
 beyond what it says, and it never holds a test (except for same-box tests), an expected value, or the verdict.
 
     judge → child (marshal: it is trusted)                 child → judge (JSON: it is not)
-    [code, name, seed]                                     ["compile", type, text] | ["raised", …] when it fails
+    [code, name, seed]                                     ["compile", type, text] | ["load", ["raised" …]] if it fails
     ["call", name | number, args, kwargs]                  ["answer", value, args after the call | null]
     ["next", number]                                       ["answer", item, null] | ["end"]
     ["get", [names]]                                       ["names", [[kind, …], …]]
@@ -43,7 +43,7 @@ def run(control: int) -> NoReturn:
 class _Child:
     def __init__(self, control: int) -> None:
         self.control = control
-        self.received = b""
+        self.received = bytearray()  # not bytes, which would be copied with every piece of a long message
         self.kept: List[Any] = []
         self.namespace: Dict[str, Any] = {}
         self.filename = self.code_text = ""
@@ -71,7 +71,7 @@ class _Child:
             received += more
         end = head + _codec.HEADER.unpack_from(received)[0]
         self.received = received[end:]
-        return marshal.loads(received[head:end])
+        return marshal.loads(received[head:end])  # noqa: S302  # it comes from the judge
 
     def send(self, message: Any) -> None:
         for stream in (self.stdout, self.stderr):
@@ -101,7 +101,7 @@ class _Child:
         try:
             exec(code, self.namespace)
         except BaseException as error:
-            self.send(self.raised(error))
+            self.send(["load", self.raised(error)])
             return False
         return True
 
@@ -138,16 +138,12 @@ class _Child:
         return ["names", [self.describe(name) for name in names]]
 
     def on_test(self, source: str, token: str) -> List[Any]:
-        before = dict(builtins.__dict__)
         code = compile(source, "<tests>", "exec", dont_inherit=True)
         linecache.cache["<tests>"] = (len(source), None, source.splitlines(True), "<tests>")
+        tampered = _changed_builtins()
         exec(code, self.namespace)
-        after = builtins.__dict__
-        changed = [n for n, v in before.items() if after.get(n) is not v and n != "_"]
-        return ["tampered", changed[:10]] if changed or any(before[n] is not _BUILTINS.get(n) for n in _BUILTINS) else [
-            "tested",
-            token,
-        ]
+        tampered += _changed_builtins()
+        return ["tampered", tampered[:10]] if tampered else ["tested", token]
 
     def look_up(self, name: str) -> Any:
         if name not in self.namespace:
@@ -189,7 +185,7 @@ class _Child:
         try:
             frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename != __file__]
             trace = "".join(traceback.format_list(frames[-12:]))[-_TEXT:]
-        except Exception:  # a hostile exception must not keep us from saying that there was one
+        except BaseException:  # a hostile exception must not keep us from saying that there was one
             trace = ""
         if isinstance(error, SystemExit):
             return ["exit", _text_of(error), trace]
@@ -199,7 +195,7 @@ class _Child:
         try:
             encoded = _codec.encode(error, self.keep)
             return encoded if len(repr(encoded)) < _TEXT else {"exception": [type(error).__name__, "Exception", []]}
-        except Exception:
+        except BaseException:
             return {"exception": ["Exception", "Exception", []]}
 
 
@@ -245,8 +241,13 @@ _IDENTITY = frozenset({list, dict, set, bytearray})
 _BUILTINS = dict(builtins.__dict__)
 
 
+def _changed_builtins() -> List[str]:
+    now = builtins.__dict__
+    return [name for name, value in _BUILTINS.items() if now.get(name) is not value and name != "_"]
+
+
 def _text_of(error: BaseException) -> str:
     try:
-        return str(error)[:_TEXT]
-    except Exception:  # the candidate's __str__ may do anything
+        return str.__getitem__(str(error), slice(_TEXT))
+    except BaseException:  # the candidate's __str__ may do anything
         return ""

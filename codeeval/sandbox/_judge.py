@@ -13,6 +13,8 @@ Standard library only, any Python from 3.8.
 
 from __future__ import annotations
 
+import array
+import faulthandler
 import importlib
 import marshal
 import os
@@ -21,14 +23,18 @@ import resource
 import select
 import signal
 import socket
+import struct
 import sys
 import time
 from types import FrameType
-from typing import Any, Callable, Dict, List, NoReturn, Optional, Tuple
+from typing import Any, Callable, Dict, List, NoReturn, Optional, Set, Tuple
 
-from codeeval.sandbox import _classify, _codec, _harness, _zygote
+from codeeval.sandbox import _classify, _codec, _files, _harness, _zygote
 
-__all__ = ["main"]
+__all__ = ["NOT_RUN", "main"]
+
+#: Exit code of a judge that leaves before it has begun with a program, should it have been sent one.
+NOT_RUN = 75
 
 #: A program that writes this many times what is kept of its output is stopped.
 _OUTPUT_FACTOR = 256
@@ -39,10 +45,21 @@ _LOOK_S = 0.5
 _VALUE_TEXT = 300
 #: A small answer can make tests build something huge from it; the judge then gets a MemoryError, as the tests would.
 _JUDGE_BYTES = 4 << 30
+#: CPU seconds that the tests themselves may use, where the program's own limit isn't larger.
+_JUDGE_CPU_S = 10.0
+#: How often running tests are interrupted to see whether their time is up or the caller is gone.
+_TICK_S = 0.5
+#: CPU seconds after which tests that can't even be interrupted, in one endless call into C, end with the judge.
+_LAST_TICK_S = 2.0
+#: Seconds in which the zygote must start a child, after clearing up behind the one before.
+_START_S = 30.0
+#: Larger limits are no limits, and more than the kernel's calls can take.
+_MAX_S, _MAX_BYTES = 1e8, 1 << 62
 
 
 def main(fd: int) -> None:
     """Serve the caller on this descriptor until it hangs up."""
+    _reset_signals()
     caller = _Caller(fd)
     config = caller.receive()
     if config is None:
@@ -55,22 +72,39 @@ def main(fd: int) -> None:
         os.rmdir(work)
         return
     _shrink()
-    caller.send({"ready": _describe(zygote, config)})
-    judge = _Judge(caller, zygote)
+    lost: Optional[_ZygoteLost] = None
     try:
+        caller.send({"ready": _describe(zygote, config)})
+        judge = _Judge(caller, zygote)
         while True:
             request = caller.receive()
             if request is None:
                 return
             caller.send(judge.judge(request))
+            if judge.is_worn:
+                sys.exit(NOT_RUN)
     except (_CallerGone, BrokenPipeError, ConnectionResetError):
         return
+    except _ZygoteLost as error:
+        lost = error
+        os.kill(zygote.pid, signal.SIGKILL)
     finally:
         zygote.channel.close()
-        os.waitpid(zygote.pid, 0)
-        import shutil
+        status = os.waitpid(zygote.pid, 0)[1]
+        _files.remove(work)
+    os.write(2, b"the zygote died, its wait status was %d" % status)
+    sys.exit(1 if lost.started else NOT_RUN)
 
-        shutil.rmtree(work, ignore_errors=True)
+
+def _reset_signals() -> None:
+    """Start with the signals that a program expects: what the caller ignores or blocks is inherited."""
+    for number in range(1, signal.NSIG):
+        try:
+            if signal.getsignal(number) is signal.SIG_IGN and number not in (signal.SIGPIPE, signal.SIGXFSZ):
+                signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+        except (OSError, ValueError):
+            pass
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
 
 def _shrink() -> None:
@@ -80,6 +114,9 @@ def _shrink() -> None:
     for stream in (0, 1):
         os.dup2(null, stream)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    files, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if files < 256:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (256 if most == resource.RLIM_INFINITY else min(256, most), most))
     for kind, size in ((resource.RLIMIT_DATA, _JUDGE_BYTES), (resource.RLIMIT_FSIZE, 1 << 24)):
         hard = resource.getrlimit(kind)[1]
         resource.setrlimit(kind, (size if hard == resource.RLIM_INFINITY else min(size, hard), hard))
@@ -93,7 +130,7 @@ def _shrink() -> None:
 def _describe(zygote: _zygote.Zygote, config: Dict[str, Any]) -> Dict[str, Any]:
     import platform
 
-    names = set()
+    names: Set[str] = set()
     for path in sys.path:
         if os.path.isdir(path):
             names.update(n for n in os.listdir(path) if n.endswith((".dist-info", ".egg-info", ".pth")))
@@ -111,8 +148,19 @@ def _describe(zygote: _zygote.Zygote, config: Dict[str, Any]) -> Dict[str, Any]:
     }
 
 
-class _CallerGone(Exception):
+# None of these is an Exception, so that tests which catch those don't catch them.
+
+
+class _CallerGone(BaseException):
     """Nobody waits for a verdict any more."""
+
+
+class _ZygoteLost(BaseException):
+    """There is nobody to run programs any more."""
+
+    def __init__(self, *, started: bool) -> None:
+        super().__init__()
+        self.started = started
 
 
 class _Stop(BaseException):
@@ -172,14 +220,22 @@ class _Box:
         # Level-triggered for good once it hangs up, so it wakes us just once: we leave.
         self.poller.register(caller.fileno(), getattr(select, "POLLRDHUP", 0))
         self.caller_fd = caller.fileno()
-        order = _zygote.JOB.pack(b"J", int(limits["cpu_s"]) + 2, int(limits["memory_bytes"]), int(limits["file_bytes"]))
+        order = _zygote.JOB.pack(
+            b"J",
+            int(min(limits["cpu_s"], _MAX_S)) + 2,
+            int(min(limits["memory_bytes"], _MAX_BYTES)),
+            int(min(limits["file_bytes"], _MAX_BYTES)),
+        )
+        self.max_received = limits["report_bytes"] + 2 * _CHUNK
         socket_fds = [theirs.fileno(), out, err]
         self.begin = time.monotonic()
-        self.wall_deadline = self.begin + limits["wall_s"]
-        self.next_look = self.begin + min(limits["cpu_s"], _LOOK_S)
+        self.wall_deadline = self.begin + _START_S
+        self.next_look = self.begin + _LOOK_S
         try:
-            rights = _zygote.array.array("i", socket_fds)
+            rights = array.array("i", socket_fds)
             zygote.channel.sendmsg([order], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
+        except OSError:
+            raise _ZygoteLost(started=False) from None
         finally:
             theirs.close()
             os.close(out)
@@ -216,6 +272,9 @@ class _Box:
             self._need(len(_harness.STARTED))
             del self.received[: len(_harness.STARTED)]
             self.started = True
+            self.begin = time.monotonic()  # the zygote may have had to clear up after the job before
+            self.wall_deadline = self.begin + self.limits["wall_s"]
+            self.next_look = self.begin + min(self.limits["cpu_s"], _LOOK_S)
         size = self._need(_codec.HEADER.size)
         length = _codec.HEADER.unpack(self.received[:size])[0]
         if not 0 <= length <= self.limits["report_bytes"]:
@@ -229,7 +288,7 @@ class _Box:
             self.stop(violation="sent a damaged message: %s" % error)
         if type(message) is not list or not message or type(message[0]) is not str:
             self.stop(violation="sent something that is no message")
-        return message  # type: ignore[no-any-return]
+        return message
 
     def _need(self, size: int) -> int:
         while len(self.received) < size:
@@ -262,6 +321,8 @@ class _Box:
         if not data:
             self.stop(hung_up=True)
         self.received += data
+        if len(self.received) > self.max_received:
+            self.stop(report_exceeded=True)
 
     def _drain(self, fd: int) -> bool:
         """Read once from an output pipe; say whether there may be more."""
@@ -283,6 +344,11 @@ class _Box:
     def _look(self) -> None:
         """Read the child's clock and decide whether its time is up."""
         now = time.monotonic()
+        if not self.started:
+            if now >= self.wall_deadline:
+                raise _ZygoteLost(started=False)
+            self.next_look = now + _LOOK_S
+            return
         cpu_s = self.clock()[0]
         left_s = self.limits["cpu_s"] - cpu_s
         if left_s <= 0:
@@ -293,30 +359,44 @@ class _Box:
 
     def clock(self) -> Tuple[float, float]:
         """Give the child's CPU seconds, and those that it waited for a core."""
-        self.zygote.channel.send(b"C")
-        answer = self.zygote.channel.recv(64)
-        if len(answer) != _zygote.CLOCK.size:
-            raise ConnectionError("the zygote is gone")
-        cpu_s, delay_s = _zygote.CLOCK.unpack(answer)
+        cpu_s, delay_s = self._order(b"C", _zygote.CLOCK)
         return cpu_s, delay_s
+
+    def _order(self, order: bytes, form: struct.Struct) -> Tuple[Any, ...]:
+        """Give the zygote an order and take its answer."""
+        try:
+            self.zygote.channel.send(order)
+            answer = self.zygote.channel.recv(64)
+            while answer and len(answer) != form.size:  # to an earlier order, whose answer an interruption left here
+                answer = self.zygote.channel.recv(64)
+        except OSError:
+            answer = b""
+        if not answer:
+            raise _ZygoteLost(started=True)
+        return form.unpack(answer)
+
+    def is_caller_gone(self) -> bool:
+        """Look whether the caller has hung up."""
+        poller = select.poll()
+        poller.register(self.caller_fd, getattr(select, "POLLRDHUP", 0))
+        return bool(poller.poll(0))
 
     def close(self) -> Tuple[int, float, float, int, int]:
         """End the child, take what is left of its output, give how it ended."""
-        self.zygote.channel.send(b"K")
-        answer = self.zygote.channel.recv(64)
-        if len(answer) != _zygote.ENDED.size:
-            raise ConnectionError("the zygote is gone")
+        ended: Any = self._order(b"K", _zygote.ENDED)
         self.wall_s = time.monotonic() - self.begin
         self.poller.unregister(self.control.fileno())
         self.control.close()
         try:
-            while any([self._drain(fd) for fd, event in self.poller.poll(0) if fd in self.output and event & select.POLLIN]):
-                pass
+            more = True
+            while more:
+                ready = [fd for fd, event in self.poller.poll(0) if fd in self.output and event & select.POLLIN]
+                more = any([self._drain(fd) for fd in ready])  # noqa: C419  # all of them, not just the first
         except _Stop:  # over the cap only now
             pass
         os.close(self.out)
         os.close(self.err)
-        return _zygote.ENDED.unpack(answer)  # type: ignore[return-value]
+        return ended  # type: ignore[no-any-return]
 
 
 class _Judge:
@@ -326,38 +406,64 @@ class _Judge:
         self.caller = caller
         self.zygote = zygote
         self.compiled: Dict[str, Any] = {}
-        signal.signal(signal.SIGPROF, _judge_expired)
+        #: Tests were interrupted at some point or other, which may have been in the middle of an import.
+        self.is_worn = False
+        self.box: Optional[_Box] = None
+        self.cpu_deadline = 0.0
+        self.budget_s = 0.0
+        signal.signal(signal.SIGALRM, self._tick)
+        # Python's own handlers wait for a call into C to return. This one notes the line and ends the process.
+        faulthandler.register(signal.SIGVTALRM, file=2, all_threads=False, chain=True)
 
     def judge(self, program: Dict[str, Any]) -> Dict[str, Any]:
         """Run one program, judge it, give its execution as `Execution.to_dict` would."""
         check = program["check"] or {"kind": "run", "strength": "same box"}
         limits = program["limits"]
+        tests = _CHECKS.get((check["kind"], check["strength"]))
+        if tests is None:
+            message = "there is no judging of %r at the strength %r" % (check["kind"], check["strength"])
+            return {"status": "sandbox_error", "strength": check["strength"], "message": message}
         box = _Box(self.caller, self.zygote, limits)
-        tests = _SPLIT.get((check["kind"], check["strength"]), _run_same_box)
-        signal.setitimer(signal.ITIMER_PROF, max(10.0, float(limits["cpu_s"])))
+        outcome: Dict[str, Any] = {}
         try:
-            box.send([program["files"][program["main"]], program["main"], program["seed"]])
-            tests(self, box, check, program["seed"])
-            box.facts.setdefault("passed", True)
+            self._begin(box)
+            try:
+                box.send([program["files"][program["main"]], program["main"], program["seed"]])
+                tests(self, box, check, program["seed"])
+                outcome["passed"] = True
+            finally:
+                self.box = None
+                signal.setitimer(signal.ITIMER_REAL, 0)
         except _Stop:
-            pass
-        except _JudgeExpired:
-            box.facts["expired"] = box.facts.get("expired") or "judge"
+            pass  # the box knows why
         except SystemExit as error:
-            box.facts.setdefault("exit_request", str(error)[:_VALUE_TEXT])
-        except _CallerGone:
-            box.close()
+            outcome["exit_request"] = _bounded(str, error)
+        except (_CallerGone, _ZygoteLost):
             raise
         except BaseException as error:  # the tests' own exceptions, and the candidate's that passed through them
-            box.facts.setdefault("raised_type", type(error).__name__)
-            box.facts.setdefault("raised", self._explain(error, check, box))
-        finally:
-            signal.setitimer(signal.ITIMER_PROF, 0)
-        if box.stopped:
-            # Tests may have caught what ended them; only the box's own facts count then.
-            for name in ("passed", "raised", "raised_type", "exit_request"):
-                box.facts.pop(name, None)
-        return _execution(box, check, limits)
+            outcome["raised_type"] = type(error).__name__
+            outcome["raised"] = self._explain(error, check, box)
+        if not box.stopped:  # tests may have caught what ended them; the box's own facts count then
+            box.facts.update(outcome)
+        return _execution(box, check, limits, self.budget_s)
+
+    def _begin(self, box: _Box) -> None:
+        """Start the tests' own clocks: one that interrupts them, one behind it that can't be held up."""
+        self.budget_s = min(max(_JUDGE_CPU_S, box.limits["cpu_s"]), _MAX_S)
+        self.cpu_deadline = time.process_time() + self.budget_s
+        self.box = box
+        signal.setitimer(signal.ITIMER_VIRTUAL, self.budget_s + _LAST_TICK_S)
+        signal.setitimer(signal.ITIMER_REAL, _TICK_S, _TICK_S)
+
+    def _tick(self, number: int, frame: Optional[FrameType]) -> None:
+        box = self.box
+        if box is None:
+            return
+        if box.is_caller_gone():
+            raise _CallerGone
+        if time.process_time() >= self.cpu_deadline or time.monotonic() >= box.wall_deadline + self.budget_s:
+            self.is_worn = True
+            box.stop(expired="judge")
 
     def code(self, source: str, name: str) -> Any:
         """Compile trusted code, once per text."""
@@ -369,7 +475,14 @@ class _Judge:
         return code
 
     def _explain(self, error: BaseException, check: Dict[str, Any], box: _Box) -> str:
-        """Say in one line what failed: the assertion, the exception, and the last call with its answer."""
+        """Say in one line what failed; what can't be told does not keep it from having failed."""
+        try:
+            return self._tell(error, check, box)
+        except Exception:
+            return type(error).__name__
+
+    def _tell(self, error: BaseException, check: Dict[str, Any], box: _Box) -> str:
+        """Name the assertion, the exception, and the last call with its answer."""
         line = 0
         frame = error.__traceback__
         while frame is not None:
@@ -395,14 +508,6 @@ class _Judge:
             call = "%s(%s)" % (name, ", ".join(shown))
             parts.append("%s gave %s" % (call[: 2 * _VALUE_TEXT], _bounded(repr, answer)))
         return "; ".join(parts)
-
-
-class _JudgeExpired(BaseException):
-    """The tests, not the candidate, have run for too long: a hostile answer made their work endless."""
-
-
-def _judge_expired(number: int, frame: Optional[FrameType]) -> NoReturn:
-    raise _JudgeExpired
 
 
 # ------------------------------------------------------------------------------------------------ split judging
@@ -436,12 +541,14 @@ def _run_same_box(judge: _Judge, box: _Box, check: Dict[str, Any], seed: int) ->
     candidate = _Candidate(box)
     reply = candidate.ask(["test", check.get("source", ""), token], expects=("tested", "tampered"))
     if reply[0] == "tampered":
-        box.stop(violation="changed Python's builtins: %s" % str(reply[1])[:_VALUE_TEXT])
+        box.stop(violation="changed Python's builtins: %s" % str(reply[1]))
     if reply != ["tested", token]:
         box.stop(violation="sent a forged proof that its tests were through")
 
 
-_SPLIT: Dict[Tuple[str, str], Callable[[_Judge, _Box, Dict[str, Any], int], None]] = {
+#: How each kind of check is judged at each strength. There is no default: what is not judged is no pass.
+_CHECKS: Dict[Tuple[str, str], Callable[[_Judge, _Box, Dict[str, Any], int], None]] = {
+    ("run", "same box"): _run_same_box,
     ("script", "split"): _run_split,
     ("script", "same box"): _run_same_box,
 }
@@ -449,8 +556,14 @@ _SPLIT: Dict[Tuple[str, str], Callable[[_Judge, _Box, Dict[str, Any], int], None
 
 #: How long each kind of message from a child is.
 _LENGTHS = {
-    **{"answer": 3, "end": 1, "names": 2, "tested": 2, "tampered": 2},
-    **{"raised": 4, "exit": 3, "compile": 3, "call": 4, "next": 2},
+    name: length
+    for length, names in (
+        (1, "end"),
+        (2, "names tested tampered load next"),
+        (3, "answer exit compile"),
+        (4, "call raised"),
+    )
+    for name in names.split()
 }
 
 
@@ -486,11 +599,11 @@ class _Candidate:
         reply = self.ask(["get", names], expects=("names",))
         try:
             kinds = [[str(kind), *value] for kind, *value in reply[1]]
-            if len(kinds) == len(names) and all(len(k) == 1 + (k[0] != "missing") for k in kinds):
-                return kinds
         except (TypeError, ValueError, IndexError):
-            pass
-        self.box.stop(violation="sent a damaged list of names")
+            kinds = []
+        if len(kinds) != len(names) or any(len(k) != 1 + (k[0] != "missing") for k in kinds):
+            self.box.stop(violation="sent a damaged list of names")
+        return kinds
 
     def ask(self, message: List[Any], expects: Tuple[str, ...] = ("answer",)) -> List[Any]:
         """Send a request and give its reply, serving what the candidate asks of us meanwhile."""
@@ -501,22 +614,45 @@ class _Candidate:
             box.heard = True
             kind = reply[0]
             if len(reply) != _LENGTHS.get(kind):
-                break
+                box.stop(violation="sent a damaged message")
             if kind in expects:
                 return reply
             if kind in ("call", "next"):
                 box.send(self.serve(reply))
-            elif kind == "raised":
-                box.trace = str(reply[3])
-                raise self.exception(reply[1])
-            elif kind == "exit":
-                box.trace = str(reply[2])
-                raise SystemExit(str(reply[1]))
-            elif kind == "compile":
-                box.stop(compile_error="%s: %s" % (str(reply[1])[:100], str(reply[2])[:_VALUE_TEXT]))
             else:
-                break
+                self.fail(reply)
+
+    def fail(self, reply: List[Any]) -> NoReturn:
+        """Raise what the candidate raised."""
+        box, kind = self.box, reply[0]
+        if kind == "load":
+            self.fail_for_good(reply[1])
+        if kind == "raised":
+            box.trace = _trace(reply[3])
+            error = self.exception(reply[1])
+            if isinstance(error, StopIteration):
+                # It would end the tests' own loops, over `map(candidate, inputs)` say, as if all was well.
+                raise RuntimeError("the candidate raised StopIteration")
+            raise error
+        if kind == "exit":
+            box.trace = _trace(reply[2])
+            raise SystemExit(str(reply[1]))
+        if kind == "compile":
+            box.stop(compile_error="%s: %s" % (str(reply[1])[:100], str(reply[2])[:_VALUE_TEXT]))
         box.stop(violation="sent a damaged message")
+
+    def fail_for_good(self, reply: Any) -> NoReturn:
+        """End the tests, whatever they catch: the candidate's module did not run to its end."""
+        box = self.box
+        try:
+            self.fail(["raised", *reply[1:]] if reply[0] == "raised" else ["exit", *reply[1:]])
+        except (_Stop, _CallerGone):
+            raise
+        except SystemExit as error:
+            box.stop(exit_request=_bounded(str, error))
+        except BaseException as error:
+            what = type(error).__name__
+            box.stop(raised_type=what, raised="%s: %s (as the candidate was loaded)" % (what, _bounded(str, error)))
 
     def serve(self, request: List[Any]) -> List[Any]:
         """Call a function of the tests' that the candidate was given, or take an item of an iterator."""
@@ -529,8 +665,6 @@ class _Candidate:
             args = [self.decode(a) for a in request[2]]
             kwargs = {str(k): self.decode(v) for k, v in request[3].items()}
             return ["answer", _codec.encode(owner(*args, **kwargs), self.keep)]
-        except (_Stop, _JudgeExpired, _CallerGone):
-            raise
         except Exception as error:
             return ["raised", _codec.encode(error, self.keep)]
 
@@ -599,7 +733,7 @@ class _RemoteIterator:
 # ------------------------------------------------------------------------------------------------ reporting
 
 
-def _execution(box: _Box, check: Dict[str, Any], limits: Dict[str, Any]) -> Dict[str, Any]:
+def _execution(box: _Box, check: Dict[str, Any], limits: Dict[str, Any], budget_s: float) -> Dict[str, Any]:
     wait_status, user_s, system_s, peak, start_errno = box.close()
     cpu_s = user_s + system_s
     facts = _classify.Facts(
@@ -609,6 +743,7 @@ def _execution(box: _Box, check: Dict[str, Any], limits: Dict[str, Any]) -> Dict
         cpu_s=cpu_s,
         cpu_limit_s=limits["cpu_s"],
         wall_limit_s=limits["wall_s"],
+        judge_limit_s=budget_s,
         started=box.started,
     )
     status, message = _classify.classify(facts)
@@ -625,8 +760,8 @@ def _execution(box: _Box, check: Dict[str, Any], limits: Dict[str, Any]) -> Dict
     elif facts.hung_up:
         row["signal"] = os.WTERMSIG(wait_status)
     out, err = (box.output[fd].decode("utf-8", "replace") for fd in (box.out, box.err))
-    if box.trace:
-        err += "Traceback (most recent call last):\n%s%s\n" % (box.trace[:8000], message)
+    if box.trace and message:
+        err += "Traceback (most recent call last):\n%s%s\n" % (box.trace, message)
     row.update((name, text) for name, text in (("message", message), ("stdout", out), ("stderr", err)) if text)
     if any(box.written[fd] > len(box.output[fd]) for fd in (box.out, box.err)):
         row["truncated"] = True
@@ -653,6 +788,10 @@ def _statement_at(source: str, line: int) -> str:
         _asserts[source] = found
     inside = [(end - start, text) for start, end, text in _asserts[source] if start <= line <= end]
     return min(inside)[1][: 2 * _VALUE_TEXT] if inside else ""
+
+
+def _trace(text: Any) -> str:
+    return text[:8000] if type(text) is str else ""
 
 
 def _bounded(render: Callable[[Any], str], value: Any) -> str:
