@@ -10,10 +10,13 @@ the judges, so executions proceed, and end, while the caller is busy elsewhere.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import logging
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -25,10 +28,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from codeeval.errors import ExecutionError, SandboxError, SandboxUnavailable, WorkerLost
+from codeeval.errors import SandboxError, SandboxUnavailable, WorkerLost
 from codeeval.executors.base import Executor
 from codeeval.program import Execution, Program, Status, Strength
 from codeeval.sandbox import Sandbox
+from codeeval.sandbox._files import remove
 
 if TYPE_CHECKING:
     from multiprocess.connection import Connection
@@ -130,7 +134,8 @@ class LocalExecutor(Executor):
         return _rebuild, (type(self), arguments)
 
     def _command(self) -> list[str]:
-        return [self.python or sys.executable, "-s", "-W", "ignore::SyntaxWarning", "-c", _BOOT]
+        python = self.python or sys.executable
+        return [shutil.which(python) or python, "-s", "-W", "ignore::SyntaxWarning", "-c", _BOOT]
 
     def _environment(self) -> dict[str, str]:
         """Give the workers' environment: nothing of the caller's but what the interpreter needs to run at all."""
@@ -161,6 +166,8 @@ _PACKAGE = Path(__file__).resolve().parent.parent
 #: which needs a newer Python and more packages than the interpreter under evaluation may have.
 _BOOT = """\
 import sys, types
+if sys.version_info < (3, 8):
+    sys.exit("programs are judged by Python 3.8 or newer, but this is %s" % sys.version.split()[0])
 sys.path[:] = [path for path in sys.path if path]
 for name, path in (("codeeval", sys.argv[2]), ("codeeval.sandbox", sys.argv[2] + "/sandbox")):
     module = sys.modules[name] = types.ModuleType(name)
@@ -180,8 +187,21 @@ _KEPT_VARIABLES = (
     "SYSTEMROOT",
 )
 
-#: Seconds beyond a program's own wall limit after which a worker that says nothing is taken for stuck.
-_GRACE_S = 30.0
+#: Seconds that a worker may take to start: its interpreter, and everything that is preloaded.
+_START_S = 60.0
+#: Seconds beyond all limits, which the judge keeps itself, after which one that says nothing is taken for stuck.
+_GRACE_S = 50.0
+#: Seconds that a worker may take to leave, once told to.
+_STOP_S = 2.0
+#: Beyond this, waiting for ever is as good, and what the system can do.
+_MAX_S = 1e6
+#: `_judge`'s exit code when it leaves before it has begun with a program.
+_NOT_RUN = 75
+#: `_judge` ends itself by this signal when its tests are endless within one call into C; it leaves a note first,
+#: since where the caller ignores SIGCHLD, the system keeps no exit codes.
+_ENDLESS, _ENDLESS_NOTE = -signal.SIGVTALRM, "(most recent call first)"
+
+_log = logging.getLogger("codeeval")
 
 
 class _Worker:
@@ -190,33 +210,37 @@ class _Worker:
     def __init__(self, command: list[str], environment: Mapping[str, str], config: Mapping[str, Any]) -> None:
         from multiprocess.connection import Connection
 
-        ours, theirs = socket.socketpair()
-        self.log: IO[bytes] = tempfile.TemporaryFile()
         try:
-            self.process = subprocess.Popen(
-                [*command, str(theirs.fileno()), os.fspath(_PACKAGE)],
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=self.log,
-                env=dict(environment),
-                cwd="/",
-                start_new_session=True,
-            )
+            with contextlib.ExitStack() as undo, _standard_descriptors_taken():
+                # Made here, so that a worker which dies before it says a word leaves nothing that nobody knows of.
+                self.work = tempfile.mkdtemp(prefix="codeeval-")
+                undo.callback(remove, self.work)
+                self.log: IO[bytes] = undo.enter_context(tempfile.TemporaryFile())
+                ours, theirs = socket.socketpair()
+                undo.callback(ours.close)
+                with theirs:
+                    self.process = subprocess.Popen(
+                        [*command, str(theirs.fileno()), os.fspath(_PACKAGE)],
+                        pass_fds=[theirs.fileno()],
+                        stdin=subprocess.DEVNULL,
+                        stdout=subprocess.DEVNULL,
+                        stderr=self.log,
+                        env=dict(environment),
+                        cwd="/",
+                        start_new_session=True,
+                    )
+                undo.pop_all()
         except OSError as error:
-            ours.close()
-            self.log.close()
             raise SandboxError(f"a worker can't be started: {command[0]!r}: {error}") from error
-        finally:
-            theirs.close()
         self.connection: Connection = Connection(ours.detach())
         self.facts: dict[str, Any] | None = None
         self.index = -1
         self.program: Program | None = None
         self.deadline = 0.0
-        # Made here, so that a worker which dies before it says a word leaves nothing that nobody knows of.
-        self.work = tempfile.mkdtemp(prefix="codeeval-")
-        self.send({**config, "work": self.work})
+        try:
+            self.send({**config, "work": self.work})
+        except OSError:
+            pass  # it is dead already, which will be heard
 
     def send(self, message: Mapping[str, Any]) -> None:
         self.connection.send_bytes(json.dumps(message).encode())
@@ -224,9 +248,17 @@ class _Worker:
     def submit(self, index: int, program: Program, message: bytes) -> None:
         """Hand over a program; its execution comes back on the connection."""
         self.index, self.program = index, program
-        limits = program.limits
-        self.deadline = time.monotonic() + limits.wall_s + 2 * max(10.0, limits.cpu_s) + _GRACE_S
+        if self.facts is None:
+            self.deadline = time.monotonic() + _START_S
+        else:
+            self.expect_verdict()
         self.connection.send_bytes(message)
+
+    def expect_verdict(self) -> None:
+        """Expect an execution, at the latest after all limits, the program's own and the tests'."""
+        if self.program is not None:
+            limits = self.program.limits
+            self.deadline = time.monotonic() + min(limits.wall_s + max(10.0, limits.cpu_s) + _GRACE_S, _MAX_S)
 
     def receive(self) -> dict[str, Any]:
         """Take one message.
@@ -237,19 +269,25 @@ class _Worker:
         message: dict[str, Any] = json.loads(self.connection.recv_bytes())
         return message
 
+    @property
+    def is_alive(self) -> bool:
+        """Whether the judge still runs, as far as the system knows."""
+        return self.process.poll() is None
+
     def stop(self, *, kill: bool = False) -> None:
         """Hang up, whereupon the judge ends what it runs, and wait for it."""
         self.connection.close()
         if kill:
             self.process.kill()
         try:
-            self.process.wait(timeout=10)
+            self.process.wait(timeout=_STOP_S)
         except subprocess.TimeoutExpired:
+            kill = True
             self.process.kill()
             self.process.wait()
         self.log.close()
-        if os.path.isdir(self.work):
-            shutil.rmtree(self.work, ignore_errors=True)
+        # A killed judge has removed nothing, and its zygote may take a moment to end what still writes.
+        remove(self.work, patience_s=1.0 if kill else 0.0)
 
     def forget(self) -> None:
         """In a forked copy of the caller: let go of a worker that belongs to the original."""
@@ -257,17 +295,31 @@ class _Worker:
         self.log.close()
         self.process.returncode = 0  # else its destructor would complain about, or reap, somebody else's child
 
-    def autopsy(self) -> str:
-        """Say how it ended: the exit code and the last it wrote to stderr."""
+    def autopsy(self) -> tuple[int | None, str]:
+        """Give its exit code, and say how it ended and what it last wrote to stderr."""
         try:
             code = self.process.wait(timeout=5)
         except subprocess.TimeoutExpired:
-            return "it still runs but does not answer"
+            return None, "it still runs but does not answer"
         size = self.log.seek(0, os.SEEK_END)
         self.log.seek(max(0, size - 2000))
         text = self.log.read().decode("utf-8", "replace").strip()
         how = f"exit code {code}" if code >= 0 else f"signal {-code}"
-        return f"{how}{': ' + text if text else ''}"
+        return code, f"{how}{': ' + text if text else ''}"
+
+
+@contextlib.contextmanager
+def _standard_descriptors_taken() -> Iterator[None]:
+    """See to it that nothing opened here becomes descriptor 0, 1 or 2 in a caller that has closed some of them."""
+    held: list[int] = []
+    try:
+        while (fd := os.open(os.devnull, os.O_RDWR)) <= 2:
+            held.append(fd)
+        os.close(fd)
+        yield
+    finally:
+        for fd in held:
+            os.close(fd)
 
 
 class _Crew:
@@ -280,16 +332,27 @@ class _Crew:
         self._lock = threading.Lock()
         self._idle: list[_Worker] = []
         self._all: set[_Worker] = set()
-        self._pid = os.getpid()
         self._facts: dict[str, Any] | None = None
-        self._finalizer = weakref.finalize(self, _stop_all, self._all, self._pid)
+        self.pid = os.getpid()
+        self.closings = 0
+        "How many times it was closed: a call that began before the last time leaves no idle workers behind."
+        self._finalizer = weakref.finalize(self, _stop_all, self._all, self.pid)
         _crews.add(self)
 
     def take(self) -> _Worker:
-        """Give an idle worker, or a new one."""
-        with self._lock:
-            if self._idle:
-                return self._idle.pop()
+        """Give an idle worker, or a new one.
+
+        Raises:
+            SandboxError: none can be started.
+        """
+        while True:
+            with self._lock:
+                worker = self._idle.pop() if self._idle else None
+            if worker is None:
+                break
+            if worker.is_alive:
+                return worker
+            self.dismiss(worker)
         worker = _Worker(self._command, self._environment, self._config)
         with self._lock:
             self._all.add(worker)
@@ -309,8 +372,15 @@ class _Crew:
             self._all.discard(worker)
         worker.stop(kill=kill)
 
-    def welcome(self, worker: _Worker, message: Mapping[str, Any]) -> None:
-        """Read a worker's first message.
+    def dismiss_all(self, workers: Sequence[_Worker]) -> None:
+        """Stop several; all are hung up on first, so that they end at the same time."""
+        for worker in workers:
+            worker.connection.close()
+        for worker in workers:
+            self.dismiss(worker)
+
+    def welcome(self, worker: _Worker, message: Mapping[str, Any]) -> dict[str, Any]:
+        """Read a worker's first message: what it says of itself.
 
         Raises:
             SandboxUnavailable: a required layer is missing.
@@ -326,44 +396,52 @@ class _Crew:
         worker.facts = facts
         if self._facts is None:
             self._facts = facts
+        return facts
+
+    def hear_start(self, worker: _Worker) -> dict[str, Any]:
+        """Take the first message of a worker that has one, or is dead.
+
+        Raises:
+            SandboxUnavailable, SandboxError: as `welcome`; or it died before it said anything.
+        """
+        try:
+            message = worker.receive()
+        except (EOFError, OSError, ValueError) as error:
+            raise SandboxError(f"a worker died while it started: {worker.autopsy()[1]}") from error
+        return self.welcome(worker, message)
 
     def facts(self) -> dict[str, Any]:
         """Give what the workers say of themselves, starting one if none has run yet."""
-        if self._facts is None:
-            worker = self.take()
-            try:
-                if worker.facts is None:
-                    self.welcome(worker, worker.receive())
-            except (EOFError, OSError) as error:
-                text = worker.autopsy()
-                self.dismiss(worker, kill=True)
-                raise SandboxError(f"a worker died while it started: {text}") from error
-            except ExecutionError:
-                self.dismiss(worker)
-                raise
-            self.give_back(worker, keep=1)
-        assert_facts = self._facts
-        if assert_facts is None:
-            raise SandboxError("no worker said what it is")
-        return assert_facts
+        if self._facts is not None:
+            return self._facts
+        worker = self.take()
+        try:
+            facts = worker.facts
+            if facts is None:
+                if not worker.connection.poll(_START_S):
+                    raise SandboxError(f"a worker did not start within {_START_S:g} seconds")
+                facts = self.hear_start(worker)
+        except BaseException:
+            self.dismiss(worker, kill=True)
+            raise
+        self.give_back(worker, keep=1)
+        return facts
 
     def close(self) -> None:
         with self._lock:
             idle, self._idle = self._idle, []
-        for worker in idle:
-            worker.connection.close()  # all hang up first, so that they end at the same time
-        for worker in idle:
-            self.dismiss(worker)
+            self.closings += 1
+        self.dismiss_all(idle)
 
     def forget(self) -> None:
         """In a forked copy: drop the original's workers, start afresh on the next use."""
         for worker in self._all:
             worker.forget()
         self._lock = threading.Lock()
-        self._idle, self._pid = [], os.getpid()
+        self._idle, self.pid = [], os.getpid()
         self._all.clear()
         self._finalizer.detach()
-        self._finalizer = weakref.finalize(self, _stop_all, self._all, self._pid)
+        self._finalizer = weakref.finalize(self, _stop_all, self._all, self.pid)
 
 
 class _Shift:
@@ -382,29 +460,30 @@ class _Shift:
 
         source = enumerate(programs)
         exhausted = False
-        pid = os.getpid()
+        pid, closings = self.crew.pid, self.crew.closings
         try:
             while True:
-                while len(self.busy) < self.size and not exhausted:
+                while len(self.busy) < self.size and (self.again or not exhausted):
+                    if self.crew.pid != pid:
+                        raise SandboxError("these executions are the original's: a forked process must start its own")
                     job = self.again.pop() if self.again else next(source, None)
                     if job is None:
                         exhausted = True
                     else:
                         yield from self.submit(*job)
-                while self.again and len(self.busy) < self.size:
-                    yield from self.submit(*self.again.pop())
                 if not self.busy:
                     return
-                timeout = max(0.0, min(w.deadline for w in self.busy.values()) - time.monotonic())
-                ready = wait(list(self.busy), timeout)
-                for connection in ready:
-                    yield from self.hear(self.busy[connection])
-                if not ready:
+                timeout = min(w.deadline for w in self.busy.values()) - time.monotonic()
+                if timeout <= 0:
                     yield from self.bury_stuck()
+                    continue
+                for connection in wait(list(self.busy), timeout):
+                    yield from self.hear(self.busy[connection])
         finally:
-            if os.getpid() == pid:
-                for worker in self.busy.values():
-                    self.crew.dismiss(worker)
+            if self.crew.pid == pid:
+                self.crew.dismiss_all(list(self.busy.values()))
+                if self.crew.closings != closings:
+                    self.crew.close()  # it was closed meanwhile, but what came back to it since then was kept
 
     def submit(self, index: int, program: Program) -> Iterator[tuple[int, Execution]]:
         """Give a program to a worker."""
@@ -413,7 +492,15 @@ class _Shift:
             yield index, problem
             return
         message = _message(program)
-        worker = self.crew.take()
+        try:
+            worker = self.crew.take()
+        except SandboxError as error:
+            if not self.busy:
+                raise
+            self.size = len(self.busy)
+            self.again.append((index, program))
+            _log.warning("going on with %d workers: %s", self.size, error)
+            return
         self.busy[worker.connection] = worker
         try:
             worker.submit(index, program, message)
@@ -432,50 +519,59 @@ class _Shift:
             return
         if worker.facts is None:
             self.crew.welcome(worker, message)
+            worker.expect_verdict()
             return
+        execution = Execution.from_dict(message)
         del self.busy[worker.connection]
         worker.program = None
         self.deaths = 0
         self.crew.give_back(worker, self.size)
-        yield index, Execution.from_dict(message)
+        if execution.status is Status.SANDBOX_ERROR and index not in self.tried:
+            self.tried.add(index)
+            self.again.append((index, program))
+        else:
+            yield index, execution
 
     def bury(self, worker: _Worker, index: int, program: Program) -> Iterator[tuple[int, Execution]]:
         """Deal with a dead worker: its program gets a second try, and then the blame goes to us."""
-        cause = worker.autopsy()
-        started = worker.facts is not None
+        if worker.facts is None and self.deaths:  # the second that can't even start
+            self.crew.hear_start(worker)
+        code, cause = worker.autopsy()
         del self.busy[worker.connection]
         self.crew.dismiss(worker, kill=True)
+        if code == _ENDLESS or (code == 0 and _ENDLESS_NOTE in cause):
+            budget_s = max(10.0, program.limits.cpu_s)
+            message = f"judge: the tests were not through with the answers in {budget_s:g} CPU seconds, within one call"
+            yield index, _without_verdict(Status.TIMED_OUT, program, message)
+            return
         self.deaths += 1
-        if not started and self.deaths > 1:
-            raise SandboxError(f"workers can't be started: {cause}")
         if self.deaths > 2 * self.size + 2:
             raise WorkerLost(f"{self.deaths} workers died one after another; the last: {cause}")
-        if index in self.tried:
-            self.tried.discard(index)
-            strength = program.check.strength if program.check else Strength.SAME_BOX
-            message = f"the worker died twice while it ran this program: {cause}"
-            yield index, Execution(status=Status.SANDBOX_ERROR, strength=strength, message=message)
-        else:
-            self.tried.add(index)
+        if worker.facts is None or code == _NOT_RUN:
             self.again.append((index, program))
+        else:
+            yield from self.try_again(index, program, f"the worker died twice while it ran this program: {cause}")
 
     def bury_stuck(self) -> Iterator[tuple[int, Execution]]:
-        """Deal with workers that are long past every deadline: an answer made the tests endless inside one call."""
+        """Deal with workers that are past every deadline, also those that the judges keep."""
         now = time.monotonic()
         for worker in [w for w in self.busy.values() if w.deadline <= now]:
             index, program = worker.index, worker.program
             del self.busy[worker.connection]
             self.crew.dismiss(worker, kill=True)
-            if program is None:
-                continue
-            if index not in self.tried:
-                self.tried.add(index)
-                self.again.append((index, program))
-                continue
-            self.tried.discard(index)
-            strength = program.check.strength if program.check else Strength.SAME_BOX
-            message = "judge: the tests did not get through with the answers, twice"
-            yield index, Execution(status=Status.TIMED_OUT, strength=strength, message=message)
+            if worker.facts is None:
+                raise SandboxError(f"a worker did not start within {_START_S:g} seconds")
+            if program is not None:
+                yield from self.try_again(index, program, "the worker did not answer, twice")
+
+    def try_again(self, index: int, program: Program, blame: str) -> Iterator[tuple[int, Execution]]:
+        """Put a program back, unless this was its second try."""
+        if index not in self.tried:
+            self.tried.add(index)
+            self.again.append((index, program))
+            return
+        self.tried.discard(index)
+        yield index, _without_verdict(Status.SANDBOX_ERROR, program, blame)
 
 
 _crews: weakref.WeakSet[_Crew] = weakref.WeakSet()
@@ -494,11 +590,17 @@ if hasattr(os, "register_at_fork"):
 def _stop_all(workers: set[_Worker], pid: int) -> None:
     if os.getpid() != pid:
         return
-    for worker in workers:
-        worker.connection.close()
-    for worker in workers:
-        worker.stop()
+    leaving = list(workers)
     workers.clear()
+    for worker in leaving:
+        worker.connection.close()
+    for worker in leaving:
+        worker.stop()
+
+
+def _without_verdict(status: Status, program: Program, message: str) -> Execution:
+    strength = program.check.strength if program.check else Strength.SAME_BOX
+    return Execution(status=status, strength=strength, message=message)
 
 
 def _message(program: Program) -> bytes:
@@ -514,9 +616,14 @@ def _refusal(program: Program) -> Execution | None:
         message = f"LocalExecutor runs Python programs, but this one is {program.language!r}"
     elif program.main not in program.files:
         message = f"the program has no file {program.main!r}"
+    elif program.check is not None and (program.check.kind, program.check.strength) not in _JUDGED:
+        message = f"LocalExecutor can't judge a check of kind {program.check.kind!r}, {program.check.strength}"
     else:
         return None
-    return Execution(status=Status.SANDBOX_ERROR, message=message)
+    return _without_verdict(Status.SANDBOX_ERROR, program, message)
+
+
+_JUDGED = {("script", Strength.SPLIT), ("script", Strength.SAME_BOX)}
 
 
 def _harness_digest() -> str:
