@@ -27,7 +27,20 @@ from codeeval.evaluate import evaluate, evaluate_async, generate, rescore
 from codeeval.executors import Executor, LocalExecutor
 from codeeval.extract import Extraction, continuation, fenced, stop_at, until_stop
 from codeeval.history import History
-from codeeval.metrics import Metric, PassAtK, StatusRates, pass_at_k
+from codeeval.metrics import (
+    BestAtK,
+    ByTag,
+    GPassAtK,
+    MajorityAtK,
+    Metric,
+    PassAtK,
+    PassPowK,
+    StatusRates,
+    TestPassFraction,
+    TruncationRates,
+    pass_at_k,
+    plan,
+)
 from codeeval.problem import Problem, ProblemSet
 from codeeval.program import Check, Execution, Limits, Program, Status, Strength, TestResult
 from codeeval.report import report
@@ -42,6 +55,8 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Attempt",
+    "BestAtK",
+    "ByTag",
     "Callback",
     "CanonicalSampler",
     "Check",
@@ -54,13 +69,16 @@ __all__ = [
     "Executor",
     "Extraction",
     "FunctionSampler",
+    "GPassAtK",
     "History",
     "InvalidProblem",
     "Limits",
     "LocalExecutor",
+    "MajorityAtK",
     "Metric",
     "NotComparable",
     "PassAtK",
+    "PassPowK",
     "Problem",
     "ProblemSet",
     "Program",
@@ -77,7 +95,9 @@ __all__ = [
     "StatusRates",
     "Strength",
     "Suite",
+    "TestPassFraction",
     "TestResult",
+    "TruncationRates",
     "VerdictCache",
     "available",
     "compare",
@@ -93,6 +113,7 @@ __all__ = [
     "load",
     "load_results",
     "pass_at_k",
+    "plan",
     "report",
     "report_card",
     "rescore",
