@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from codeeval._display.svg import SERIES, STATUS_COLORS
 from codeeval._display.untrusted import line, plural
+from codeeval.comparison import Comparison, Comparisons
 from codeeval.errors import require
 from codeeval.metrics import mean_over_problems, pass_at_k
 from codeeval.program import Status
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from codeeval.history import History
-    from codeeval.metrics.compare import Comparison
 
 __all__ = [
     "comparison_forest",
@@ -91,7 +91,9 @@ def pass_at_k_curve(results: OneOrSeveral, *, suite: str | None = None) -> Figur
     return figure
 
 
-def comparison_forest(comparisons: Comparison | Sequence[Comparison] | Mapping[str, Comparison]) -> Figure:
+def comparison_forest(
+    comparisons: Comparison | Comparisons | Sequence[Comparison] | Mapping[str, Comparison],
+) -> Figure:
     """Draw the differences of one or several comparisons with their 95 % intervals, beside a line at no difference.
 
     Raises:
@@ -133,7 +135,8 @@ def comparison_forest(comparisons: Comparison | Sequence[Comparison] | Mapping[s
     axes.set_xlabel("difference, second minus first")
     problems = sorted({c.n_problems for c in by_name.values()})
     counted = plural(problems[0], "problem") if len(problems) == 1 else f"{problems[0]:,}–{problems[-1]:,} problems"
-    _caption(figure, f"paired by problem, {counted}", "line: 95 % interval; hollow: it includes 0")
+    metrics = ", ".join(sorted({c.metric for c in by_name.values()}))
+    _caption(figure, f"{metrics}, paired by problem, {counted}", "line: 95 % interval; hollow: it includes 0")
     return figure
 
 
@@ -318,14 +321,16 @@ def _by_name(results: OneOrSeveral) -> Mapping[str, Results]:
     return results
 
 
-def _comparisons_by_name(given: Any) -> Mapping[str, Any]:
+def _comparisons_by_name(
+    given: Comparison | Comparisons | Sequence[Comparison] | Mapping[str, Comparison],
+) -> Mapping[str, Comparison]:
     if isinstance(given, Mapping):
         return given
-    several = given if isinstance(given, Sequence) else [given]
-    return {f"{c.name_b} − {c.name_a}": c for c in several}
+    several = [given] if isinstance(given, Comparison) else list(given)
+    return {f"{line(c.name_a, 40)} → {line(c.name_b, 40)}": c for c in several}
 
 
-def _difference(comparison: Any) -> str:
+def _difference(comparison: Comparison) -> str:
     d = comparison.difference
     return f"{d.value:+.3f} ({d.ci_low:+.3f} to {d.ci_high:+.3f})".replace("-", "−")
 

@@ -20,6 +20,8 @@ from codeeval._display.comparison import comparison_parts
 from codeeval._display.failures import attempt_html, gist
 from codeeval._display.summary import benchmark_name, heading, score_bar, score_rows, status_legend, warnings
 from codeeval._display.untrusted import escaped, line, plural
+from codeeval.card import report_card
+from codeeval.comparison import compare
 from codeeval.errors import ResultsError
 from codeeval.metrics import mean_over_problems, pass_at_k
 from codeeval.program import Status
@@ -84,6 +86,7 @@ def _page(results: Results, title: str | None, baseline: Results | None) -> str:
         *_comparison(results, baseline),
         *_tasks(results),
         *_slowest(results),
+        *_card(results),
     ]
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -157,7 +160,9 @@ def _pass_at_k_curve(results: Results) -> str:
         low=[e.ci_low for e in estimates],
         high=[e.ci_high for e in estimates],
     )
-    picture = svg.curves([drawn], x_label="k, samples drawn", y_label="pass@k", log_x=most >= _LOG_FROM, whole_x=True)
+    log_x = most >= _LOG_FROM
+    axes = svg.Axes(x_label="k, samples drawn", y_label="pass@k", log_x=log_x, whole_x=True, from_0=True)
+    picture = svg.curves([drawn], axes)
     partial = f", {int(scored.sum()):,} of {len(n):,} problems" if results.is_partial else ""
     return f"<figure>{picture}<figcaption>pass@k with its 95 % interval{partial}</figcaption></figure>"
 
@@ -190,9 +195,7 @@ def _endings(results: Results) -> Iterator[str]:
 def _comparison(results: Results, baseline: Results | None) -> Iterator[str]:
     if baseline is None:
         return
-    from codeeval.metrics import compare
-
-    compared = compare(baseline, results)
+    compared = compare(baseline, results, names=("baseline", "this run"))
     yield _section("Against the baseline", *comparison_parts(compared))
 
 
@@ -271,7 +274,7 @@ def _solved(tasks: Sequence[_Task]) -> str:
 
 def _map(tasks: Sequence[_Task]) -> str:
     """Draw one cell per task, in the set's order; a cell leads to its row."""
-    size, across = 10, _ACROSS
+    size, across = 10, max(_ACROSS, math.ceil(math.sqrt(4 * len(tasks))))
     cells = []
     for task in tasks:
         y, x = divmod(task.row, across)
@@ -372,6 +375,17 @@ def _seconds(seconds: float) -> str:
     return f"{1000 * seconds:.0f} ms" if seconds >= 0.001 else "< 1 ms"
 
 
+# What the scores depend on
+
+
+def _card(results: Results) -> Iterator[str]:
+    rows = "".join(
+        f"<tr><th>{escaped(line(label, 60))}</th><td>{escaped(line(value, 600))}</td></tr>"
+        for label, value in report_card(results).rows
+    )
+    yield _section("Report card", f'<table class="card">{rows}</table>', note="What the scores depend on.")
+
+
 _CURVE_POINTS, _LOG_FROM = 40, 20
 _FAULTS, _SLOWEST, _ACROSS = 10, 10, 41
 _FAILURES, _FAILURE_CHARS = 3, 4_000_000
@@ -390,8 +404,8 @@ section{border-top:1px solid var(--line);padding:18px 0 12px;margin-top:14px}
 .warning{border-left:4px solid var(--edge);padding:.3em .8em;background:var(--card);font-weight:bold}
 table{border-collapse:collapse;font-variant-numeric:tabular-nums}
 th,td{text-align:left;vertical-align:top;padding:.25em 1em .25em 0}
-.scores b,.scores td:nth-child(n+4){white-space:nowrap}
-.halves{display:grid;grid-template-columns:auto minmax(0,1fr);gap:16px;align-items:start}
+.scores b,.scores td:nth-child(4){white-space:nowrap}
+.halves{display:grid;grid-template-columns:minmax(0,auto) minmax(26em,1fr);gap:16px;align-items:start}
 figure{margin:0}.legend{margin:.3em 0 .8em}
 .card th{font-weight:normal;color:var(--faint);white-space:nowrap}
 .numbers{display:flex;flex-wrap:wrap;gap:6px 36px;margin:.4em 0 .8em}.number{font-size:1.7em;line-height:1.2}
@@ -399,7 +413,8 @@ figure{margin:0}.legend{margin:.3em 0 .8em}
 .task{display:grid;grid-template-columns:minmax(0,3fr) minmax(0,4fr) 6em 6em;gap:0 14px;align-items:center;
 padding:.28em .4em;border-bottom:1px solid var(--line);font-variant-numeric:tabular-nums}
 .task>span:nth-child(n+3){text-align:right}.head{color:var(--faint);font-size:.92em}
-.task>span:first-child::before{content:"";display:inline-block;width:1.1em}
+.task>span:first-child{padding-left:1.1em;text-indent:-1.1em}
+.task>span:first-child::before{content:"";display:inline-block;width:1.1em;text-indent:0}
 summary.task>span:first-child::before{content:"▸";color:var(--faint)}
 details[open]>summary.task>span:first-child::before{content:"▾"}
 summary{cursor:pointer}summary.task{list-style:none}summary.task::-webkit-details-marker{display:none}
@@ -417,7 +432,8 @@ padding:.4em 0;border-bottom:1px solid var(--line)}
 .scores td,.scores th{padding:.1em 0}.scores td:nth-child(2),.scores td:nth-child(n+4){text-align:right}
 .scores td:nth-child(5){grid-column:1/3}
 .card tr{display:block;padding:.25em 0}.card th,.card td{display:block;padding:0}
-.task{grid-template-columns:minmax(0,3fr) minmax(0,2fr) 3.7em 4em;gap:0 8px}.failures{padding-left:.2em}}
+.task{grid-template-columns:minmax(9.2em,3fr) minmax(0,2fr) 3.7em 4em;gap:0 8px;font-size:.94em;
+padding:.35em 0}.bar{grid-template-columns:minmax(8.6em,2fr) minmax(0,3fr) 4em;gap:0 8px}.failures{padding-left:.2em}}
 @media print{:root{--ground:#fff;--text:#000;--faint:#444;--line:#ccc;--card:#fff}
 body{font-size:10.5pt}main{max-width:none;padding:0}.task,.bar,tr,figure{break-inside:avoid}h2{break-after:avoid}
 pre{max-height:none;white-space:pre-wrap}.bar i{print-color-adjust:exact;-webkit-print-color-adjust:exact}}

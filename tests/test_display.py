@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codeeval import _display
-from codeeval._display import untrusted
+from codeeval._display import svg, untrusted
+from codeeval.comparison import compare, compare_many
+from codeeval.history import History
 from codeeval.metrics import PassAtK
 from codeeval.program import Execution, Status, TestResult
 from codeeval.results import Estimate, Results
@@ -34,7 +36,7 @@ HOSTILE = {
     "ten megabytes in one line": "<" * 10_000_000,
     "ten megabytes of lines": "\x1b\n" * 5_000_000,
 }
-ALLOWED_TAGS = {"div", "span", "table", "tr", "th", "td", "details", "summary", "pre"}
+ALLOWED_TAGS = {"div", "span", "b", "table", "tr", "th", "td", "details", "summary", "pre"}
 ALLOWED_TAGS |= {"svg", "rect", "path", "circle", "text"}
 DRAWING = {
     "width",
@@ -330,3 +332,151 @@ class TestFailures:
 
     def test_a_fault_of_ours_is_not_blamed_on_the_candidate(self) -> None:
         assert "not judged: our fault" in repr(_display.Failures([failing("x", status=Status.SANDBOX_ERROR)]))
+
+
+def two_runs(text: str = "x") -> tuple[Results, Results]:
+    """Build comparable results of two models, with `text` wherever one can be."""
+    runs = []
+    for passing in (1, 3):
+        status = [Status.PASSED if i < passing else Status.FAILED for i in range(4)]
+        attempts = [failing(text, task_id=f"{text}{i}", status=s) for i, s in enumerate(status)]
+        manifest = {"benchmark": {"name": text}, "sampler": {"model": f"{text}{passing}"}, "n_samples": 1}
+        runs.append(Results(manifest=manifest, task_ids=[f"{text}{i}" for i in range(4)], attempts=attempts))
+    return runs[0], runs[1]
+
+
+def history_of(*runs: Results) -> History:
+    history = History()
+    for number, run in enumerate(runs):
+        history.append(run, 500 * number)
+    return history
+
+
+class TestComparison:
+    def test_shows_scores_difference_interval_p_tasks_statuses_and_settings(self) -> None:
+        a, b = two_runs("toy/")
+        c = compare(a, b, names=("before", "after"))
+
+        shown = "\n".join(parse(_display.comparison_html(c)).data)
+
+        for part in ("before → after", "pass@1", "0.250", "0.750", "+0.500", "McNemar exact", "4 problems", "n = 1"):
+            assert part in shown
+        assert f"p = {c.p_value:.3f}" in shown
+        assert "toy/1 0/1 → 1/1" in shown
+        for part in ("2 gained", "0 lost", "2 unchanged", "25.0%", "75.0%", "+50.0 pp", "−50.0 pp"):
+            assert part in shown
+        assert "sampler.model" in shown
+
+    def test_what_it_was_restricted_to_is_loud(self) -> None:
+        a, b = two_runs("toy/")
+        part = Results(manifest=a.manifest, task_ids=a.task_ids[:2], attempts=a.attempts[:2])
+
+        page = _display.comparison_html(compare(part, b, on="common"))
+
+        assert "RESTRICTED to the 2 common tasks" in page
+
+    def test_many_say_how_their_p_values_are_adjusted(self) -> None:
+        a, b = two_runs("toy/")
+
+        for correction, said in (("holm", "adjusted by holm"), (None, "NOT adjusted")):
+            many = compare_many({"one": a, "two": b}, correction=correction)  # type: ignore[arg-type]  # a literal each
+            page = _display.comparisons_html(many)
+            assert said in page
+            assert "one → two" in page
+
+
+class TestHistory:
+    def test_shows_the_curve_the_highest_and_every_checkpoint(self) -> None:
+        a, b = two_runs("toy/")
+
+        page = _display.history_html(history_of(a, b))
+
+        shown = "\n".join(parse(page).data)
+        assert "pass@1 over 2 checkpoints" in shown
+        assert "Highest: step 500: 0.750" in shown
+        assert page.count("<circle") >= 2
+        for part in ("0.250", "0.750", "step 0", "step 500"):
+            assert part in shown
+
+    def test_one_without_any_checkpoint_or_score_says_so(self) -> None:
+        assert "no checkpoint has the score" in _display.history_html(History())
+        withheld = Results(manifest={}, task_ids=["a"], attempts=[failing("x", task_id="a")], withheld="broken")
+        assert "SCORES WITHHELD at step 0: broken" in _display.history_html(history_of(withheld))
+
+
+@pytest.mark.parametrize("text", list(HOSTILE.values())[:-2], ids=list(HOSTILE)[:-2])
+def test_comparisons_and_histories_get_our_tags_only(text: str) -> None:
+    a, b = two_runs(text)
+    pages = [
+        _display.comparison_html(compare(a, b, names=(text, text + "b"))),
+        _display.comparisons_html(compare_many({text: a, text + "b": b})),
+        _display.history_html(history_of(a, b)),
+    ]
+
+    for page in pages:
+        parser = parse(page)
+        assert parser.tags <= ALLOWED_TAGS
+        assert parser.attributes <= {"style", "open", *DRAWING}
+        assert all(character.isprintable() or character == "\n" for character in page)
+        assert not re.search(r"<script|javascript|https?://|@import|url\(", page.replace(text, ""))
+        assert set(re.findall(r"background:([^;\"]+)", page)) == {"transparent"}
+
+
+class TestPictures:
+    @pytest.mark.parametrize(
+        ("low", "high", "expected"),
+        [
+            (0.0, 1.0, [0, 0.25, 0.5, 0.75, 1]),
+            (0.12, 0.57, [0, 0.2, 0.4, 0.6]),
+            (500, 4000, [0, 1000, 2000, 3000, 4000]),
+            (0.3, 0.3, [0.3, 0.4]),
+        ],
+    )
+    def test_ticks_are_round_and_enclose_what_is_drawn(self, low: float, high: float, expected: list[float]) -> None:
+        assert svg.ticks(low, high) == pytest.approx(expected)
+
+    @given(st.floats(-1e6, 1e6), st.floats(1e-6, 1e6))
+    def test_ticks_enclose_whatever_there_is(self, low: float, span: float) -> None:
+        found = svg.ticks(low, low + span)
+
+        assert found[0] <= low + 1e-6 * span
+        assert found[-1] >= low + span - 1e-6 * span
+        assert len(found) <= 12
+
+    def test_an_interval_is_drawn_where_its_numbers_are(self) -> None:
+        drawn = svg.interval(0.5, 0.25, 0.75, axis=(0.0, 1.0), wide=108)
+
+        assert 'cx="54.0"' in drawn
+        assert '<rect x="29.0" y="4" width="50.0"' in drawn
+
+    def test_what_is_undefined_is_not_drawn(self) -> None:
+        nan = float("nan")
+
+        assert svg.interval(nan, nan, nan, axis=(0.0, 1.0)) == ""
+        assert "<rect" not in svg.interval(0.5, nan, nan, axis=(0.0, 1.0))
+        assert svg.curves([svg.Curve(x=[1], y=[nan])], svg.Axes(x_label="", y_label="")) == ""
+        assert svg.shares({}) == ""
+
+    def test_an_undefined_point_breaks_the_curve_and_its_band(self) -> None:
+        y = [0.1, 0.2, float("nan"), 0.4, 0.5]
+
+        drawn = svg.curves([svg.Curve(x=range(5), y=y, low=y, high=y)], svg.Axes(x_label="", y_label=""))
+
+        assert drawn.count('stroke-width="2"') == 2
+        assert drawn.count("Z") == 2
+
+    def test_every_status_has_a_colour_of_its_own(self) -> None:
+        assert set(svg.STATUS_COLORS) == set(Status)
+        assert len(set(svg.STATUS_COLORS.values())) == len(Status)
+
+    @pytest.mark.parametrize("color", [*svg.STATUS_COLORS.values(), svg.BAND])
+    @pytest.mark.parametrize("ground", [1.0, 0.0056], ids=["white", "#111"])
+    def test_every_colour_can_be_seen_on_light_and_dark(self, color: str, ground: float) -> None:
+        """WCAG's contrast between relative luminances; text stands beside every mark, so 2 is enough."""
+        channels = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+        luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+        contrast = (max(luminance, ground) + 0.05) / (min(luminance, ground) + 0.05)
+
+        assert contrast > 2

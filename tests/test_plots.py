@@ -15,6 +15,8 @@ import pytest
 pytest.importorskip("matplotlib", reason="needs matplotlib: pip install 'codeeval[plots]'")
 
 from codeeval import plots
+from codeeval.comparison import compare_many
+from codeeval.history import History
 from codeeval.metrics import PassAtK
 from codeeval.program import Execution, Status
 from codeeval.results import Estimate, Results
@@ -42,7 +44,7 @@ RUN = a_run([[True, True, False, True], [False, True, False, False], [False, Fal
 
 def a_comparison(value: float = 0.02, *, name: str = "b") -> Any:
     difference = Estimate(value=value, ci_low=value - 0.05, ci_high=value + 0.05)
-    return SimpleNamespace(name_a="a", name_b=name, difference=difference, n_problems=164)
+    return SimpleNamespace(name_a="a", name_b=name, difference=difference, n_problems=164, metric="pass@1")
 
 
 def a_history(values: list[float]) -> Any:
@@ -224,6 +226,24 @@ class TestOthers:
         curve, ring = axes.lines
         assert ring.get_xdata() == [1000]
         assert np.isnan(curve.get_ydata()[1])
+
+    def test_a_comparison_alone_several_and_all_pairs_are_drawn(self) -> None:
+        many = compare_many({"a": RUN, "b": RUN, "c": RUN})
+
+        drawn = [plots.comparison_forest(given) for given in (many.pairs[0], list(many.pairs), many)]
+
+        labels = [[label.get_text() for label in figure.axes[0].get_yticklabels()] for figure in drawn]
+        assert labels == [["a → b"], ["a → b", "a → c", "b → c"], ["a → b", "a → c", "b → c"]]
+
+    def test_a_history_is_drawn_with_its_own_intervals(self) -> None:
+        history = History()
+        for step in (0, 500):
+            history.append(a_run([[step == 500, True], [False, True]]), step)
+
+        curve, _ = plots.learning_curve(history).axes[0].lines
+
+        assert curve.get_xdata().tolist() == [0, 500]
+        assert curve.get_ydata() == pytest.approx([0.5, 0.75])
 
 
 class TestRefusals:

@@ -16,7 +16,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from codeeval.errors import ResultsError
+from codeeval.card import report_card
+from codeeval.errors import NotComparable, ResultsError
 from codeeval.metrics import PassAtK, StatusRates
 from codeeval.program import Execution, Status, TestResult
 from codeeval.report import report
@@ -158,6 +159,31 @@ class TestPage:
         assert "3 × worker lost" in shown
         assert "PARTIAL: 1/2 problems" in shown
 
+    def test_settings_that_the_scores_depend_on_close_the_report(self, tmp_path: Path) -> None:
+        r = a_run()
+        r.manifest["sampler"] = {"sampler": "ServerSampler", "model": "toy-1b", "temperature": 0.8}
+
+        shown = _Page(report(r, tmp_path / "report.html").read_text("utf-8")).text
+
+        card = shown.partition("Report card")[2]
+        for label, value in report_card(r).rows:
+            assert label in card
+            assert value in card
+        assert "toy-1b" in card
+
+    def test_a_baseline_is_compared_with(self, tmp_path: Path) -> None:
+        shown = _Page(report(a_run(), tmp_path / "r.html", baseline=a_run()).read_text("utf-8")).text
+
+        assert "Against the baseline" in shown
+        assert "+0.000" in shown
+        assert "12 unchanged" in shown
+
+    def test_a_baseline_of_other_problems_is_refused_before_anything_is_written(self, tmp_path: Path) -> None:
+        with pytest.raises(NotComparable, match="the tasks are"):
+            report(a_run(), tmp_path / "r.html", baseline=a_run(5))
+
+        assert list(tmp_path.iterdir()) == []
+
     def test_results_without_any_attempt_have_a_report_too(self, tmp_path: Path) -> None:
         assert (
             "PARTIAL: 0/1 problem"
@@ -210,7 +236,7 @@ class TestBounds:
 class TestHarmless:
     @pytest.mark.parametrize("title", [None, HOSTILE])
     def test_hostile_text_everywhere_leaves_our_tags_only(self, tmp_path: Path, title: str | None) -> None:
-        text = report(hostile_run(), tmp_path / "report.html", title=title).read_text("utf-8")
+        text = report(hostile_run(), tmp_path / "report.html", title=title, baseline=hostile_run()).read_text("utf-8")
 
         page = _Page(text)
         assert page.tags <= TAGS

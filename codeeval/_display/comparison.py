@@ -1,10 +1,10 @@
-"""Two runs side by side: the difference with its interval, tasks gained and lost, and what else changed."""
+"""Two runs side by side, or many: differences with intervals, tasks gained and lost, and what else changed."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from codeeval._display import svg
 from codeeval._display.theme import FAINT, HEADING, TITLE, Markup, box, table, warning
@@ -12,119 +12,178 @@ from codeeval._display.untrusted import escaped, line, plural
 from codeeval.program import Status
 
 if TYPE_CHECKING:
-    from typing import Any as Comparison
-
+    from codeeval.comparability import SettingDifference
+    from codeeval.comparison import Comparison, Comparisons, TaskChange
     from codeeval.results import Estimate
 
-__all__ = ["comparison_html", "comparison_parts", "signed"]
+__all__ = ["comparison_html", "comparison_parts", "comparisons_html"]
 
 
 def comparison_html(comparison: Comparison) -> str:
     """Lay a comparison out as HTML for a notebook: self-contained, no script, readable on light and dark grounds."""
-    title = f"{line(comparison.name_b)} against {line(comparison.name_a)}: {line(comparison.metric)}"
+    names = f"{line(comparison.name_a, 40)} → {line(comparison.name_b, 40)}"
     return box(
-        f'<div style="{TITLE}">{escaped(title)}</div>',
+        f'<div style="{TITLE}">{escaped(names)}: {escaped(line(comparison.metric))}</div>',
         *comparison_parts(comparison),
     )
 
 
 def comparison_parts(comparison: Comparison) -> list[str]:
     """Give everything below the title, for a report too."""
+    difference = comparison.difference
+    reach = _reach([difference])
     return [
-        *([warning(_restricted(comparison))] if comparison.restricted_to else []),
-        table(_scores(comparison)),
-        f"<div>{escaped(_verdict(comparison))}</div>",
+        *(warning(line(note, 500)) for note in comparison._notes()),  # the comparison's own words
+        table(
+            [
+                _score(comparison.name_a, comparison.score_a),
+                _score(comparison.name_b, comparison.score_b),
+                (
+                    "difference",
+                    _signed(difference.value),
+                    Markup(_difference_bar(difference, reach)),
+                    _between(difference),
+                ),
+            ]
+        ),
+        f"<div>{escaped(_rests_on(comparison))}</div>",
+        f'<div style="{FAINT}">{_axes(reach)}</div>',
+        f'<div style="{HEADING}">Tasks</div>',
         _tasks("gained", comparison.gained),
         _tasks("lost", comparison.lost),
+        f"<div>{len(comparison.unchanged):,} unchanged{escaped(_flips(comparison))}</div>",
         _statuses(comparison),
         _settings(comparison.settings),
     ]
 
 
-def signed(value: float) -> str:
-    """Write a difference: `+0.012`, `−0.030`."""
-    return f"{value:+.3f}".replace("-", "−")
-
-
-def _scores(comparison: Comparison) -> list[Sequence[str]]:
-    difference = comparison.difference
-    ends = [abs(v) for v in (difference.value, difference.ci_low, difference.ci_high) if math.isfinite(v)]
-    reach = next((r for r in (0.05, 0.1, 0.2, 0.5) if r >= max(ends, default=1.0)), 1.0)
-    bar = svg.interval(difference.value, difference.ci_low, difference.ci_high, axis=(-reach, reach), zero=True)
-    undefined = math.isnan(difference.ci_low)
-    interval = "" if undefined else f"95 % CI {signed(difference.ci_low)} to {signed(difference.ci_high)}"
-    return [
-        _score(comparison.name_a, comparison.score_a),
-        _score(comparison.name_b, comparison.score_b),
+def comparisons_html(comparisons: Comparisons) -> str:
+    """Lay several comparisons out as HTML for a notebook, their differences on one axis."""
+    reach = _reach([pair.difference for pair in comparisons.pairs])
+    pairs = list(zip(comparisons.pairs, comparisons.p_adjusted, strict=True))
+    rows = [
         (
-            "difference",
-            "undefined" if math.isnan(difference.value) else signed(difference.value),
-            Markup(bar),
-            interval,
-            f"axis ±{reach:g}" if bar else "",
-        ),
+            f"{line(pair.name_a, 40)} → {line(pair.name_b, 40)}",
+            _signed(pair.difference.value),
+            Markup(_difference_bar(pair.difference, reach)),
+            _between(pair.difference),
+            _p_value(p),
+        )
+        for pair, p in pairs[:_PAIRS]
     ]
-
-
-def _score(name: str, estimate: Estimate) -> Sequence[str]:
-    value = "undefined" if math.isnan(estimate.value) else f"{estimate.value:.3f}"
-    interval = "" if math.isnan(estimate.ci_low) else f"95 % CI {estimate.ci_low:.3f}–{estimate.ci_high:.3f}"
-    bar = svg.interval(estimate.value, estimate.ci_low, estimate.ci_high, axis=(0.0, 1.0))
-    return line(name), value, Markup(bar), interval, "axis 0 to 1" if bar else ""
-
-
-def _verdict(comparison: Comparison) -> str:
-    p = comparison.p_value
-    shown = "undefined" if math.isnan(p) else "< 0.001" if p < 0.001 else f"= {p:.3f}"
-    return f"p {shown} ({line(comparison.test)}), paired over {plural(comparison.n_problems, 'problem')}."
-
-
-def _restricted(comparison: Comparison) -> str:
-    return f"RESTRICTED: {line(comparison.restricted_to, 300)}. This is not the score of the whole set."
-
-
-def _tasks(what: str, tasks: Iterable[Any]) -> str:
-    rows = [(task,) if isinstance(task, str) else tuple(task) for task in tasks]
-    if not rows:
-        return f"<div>no task {what}</div>"
-    shown = ", ".join(_task(*row) for row in rows[:_TASKS])
-    rest = f", … and {len(rows) - _TASKS:,} more" if len(rows) > _TASKS else ""
-    return (
-        f"<details><summary>{plural(len(rows), 'task')} {what}</summary>"
-        f'<div style="margin:.2em 0 .6em 1.2em">{escaped(shown + rest)}</div></details>'
+    left = f"<div>… and {len(pairs) - _PAIRS:,} more pairs</div>" if len(pairs) > _PAIRS else ""
+    adjusted = (
+        f"p-values are adjusted by {comparisons.correction}"
+        if comparisons.correction
+        else "p-values are NOT adjusted for their number"
+    )
+    metric = line(comparisons.pairs[0].metric) if comparisons.pairs else "pass@k"
+    scores = [(*_score(name, e), str(comparisons.spreads[name])) for name, e in comparisons.scores.items()]
+    return box(
+        f'<div style="{TITLE}">{escaped(metric)} of {plural(len(scores), "model")}</div>',
+        *(warning(line(note, 500)) for note in comparisons._notes()),
+        table(scores),
+        f'<div style="{HEADING}">Differences</div>',
+        table(rows) + left,
+        f'<div style="{FAINT}">{adjusted}. {_axes(reach)}</div>',
     )
 
 
-def _task(task_id: str, before: float | None = None, after: float | None = None) -> str:
-    return line(task_id, 60) + ("" if before is None or after is None else f" {before:.2g} → {after:.2g}")
+def _score(name: str, estimate: Estimate) -> tuple[str, str, str, str]:
+    value = "undefined" if math.isnan(estimate.value) else f"{estimate.value:.3f}"
+    interval = "" if math.isnan(estimate.ci_low) else f"{estimate.ci_low:.3f}–{estimate.ci_high:.3f}"
+    bar = svg.interval(estimate.value, estimate.ci_low, estimate.ci_high, axis=(0.0, 1.0), wide=100)
+    return line(name, 40), value, Markup(bar), interval
+
+
+def _difference_bar(difference: Estimate, reach: float) -> str:
+    return svg.interval(
+        difference.value, difference.ci_low, difference.ci_high, axis=(-reach, reach), wide=100, zero=True
+    )
+
+
+def _reach(differences: Sequence[Estimate]) -> float:
+    """Choose how far the axis of differences goes to both sides of 0."""
+    ends = [abs(v) for d in differences for v in (d.value, d.ci_low, d.ci_high) if math.isfinite(v)]
+    return next((reach for reach in (0.05, 0.1, 0.2, 0.5) if reach >= max(ends, default=1.0)), 1.0)
+
+
+def _axes(reach: float) -> str:
+    return f"Intervals are of 95 %. Bars: scores from 0 to 1, differences from −{reach:g} to +{reach:g}."
+
+
+def _signed(value: float) -> str:
+    return "undefined" if math.isnan(value) else f"{value:+.3f}".replace("-", "−")
+
+
+def _between(difference: Estimate) -> str:
+    if math.isnan(difference.ci_low):
+        return ""
+    return f"{_signed(difference.ci_low)} to {_signed(difference.ci_high)}"
+
+
+def _p_value(p: float) -> str:
+    return "p undefined" if math.isnan(p) else "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+
+
+def _rests_on(comparison: Comparison) -> str:
+    same = comparison.n_a == comparison.n_b
+    n = f"n = {comparison.n_a:,}" if same else f"n = {comparison.n_a:,} and {comparison.n_b:,}"
+    return f"{_p_value(comparison.p_value)} ({line(comparison.test)}), {plural(comparison.n_problems, 'problem')}, {n}."
+
+
+def _tasks(what: str, changes: Sequence[TaskChange]) -> str:
+    if not changes:
+        return f"<div>0 {what}</div>"
+    shown = [f"{line(c.task_id, 60)} {c.c_a}/{c.n_a} → {c.c_b}/{c.n_b}" for c in changes[:_TASKS]]
+    cells = "".join(f'<span style="display:inline-block;margin-right:1.5em">{escaped(text)}</span>' for text in shown)
+    left = f"… and {len(changes) - _TASKS:,} more" if len(changes) > _TASKS else ""
+    return (
+        f"<details><summary>{len(changes):,} {what}</summary>"
+        f'<div style="margin:.2em 0 .6em 1.2em">{cells}{left}</div></details>'
+    )
+
+
+def _flips(comparison: Comparison) -> str:
+    same = sum(flip.same_code for flip in comparison.flips)
+    if not comparison.flips:
+        return ""
+    of_these = f", {same:,} of them on the same program: there the judging differs" if same else ""
+    return f"; {plural(len(comparison.flips), 'sample')} with another verdict{of_these}"
 
 
 def _statuses(comparison: Comparison) -> str:
-    a, b = (
-        {Status(s): n for s, n in counts.items() if Status(s).is_judged}
-        for counts in (comparison.status_a, comparison.status_b)
-    )
+    a, b = (_judged(counts) for counts in (comparison.status_a, comparison.status_b))
     if not a or not b:
         return ""
-    rows = []
+    rows: list[Sequence[str]] = [("", line(comparison.name_a, 40), line(comparison.name_b, 40), "change")]
     for status in (s for s in Status if s in a or s in b):
         before, after = a.get(status, 0) / sum(a.values()), b.get(status, 0) / sum(b.values())
-        name = Markup(f"{svg.swatch(svg.STATUS_COLORS[status])} {escaped(status.value)}")
-        rows.append(
-            (name, f"{before:.1%}", "→", f"{after:.1%}", f"{100 * (after - before):+.1f} points".replace("-", "−"))
-        )
+        swatch = svg.swatch(svg.STATUS_COLORS[status])
+        name = Markup(f'<span style="white-space:nowrap">{swatch} {escaped(status.value)}</span>')
+        rows.append((name, f"{before:.1%}", f"{after:.1%}", f"{100 * (after - before):+.1f} pp".replace("-", "−")))
     bars = f'<div style="max-width:42em">{svg.shares(a)}<div style="height:3px"></div>{svg.shares(b)}</div>'
     return f'<div style="{HEADING}">How attempts ended</div>{bars}{table(rows, head="td")}'
 
 
-def _settings(settings: Any) -> str:
-    """List what differs between the runs, each as (name, a, b) or as a finished line."""
-    found = [(name, *values) for name, values in settings.items()] if isinstance(settings, Mapping) else list(settings)
-    if not found:
-        return f'<div style="{FAINT}">no setting differs</div>'
-    rows = [(line(row, 300),) if isinstance(row, str) else tuple(line(cell, 120) for cell in row) for row in found]
-    rest = f"<div>… and {len(rows) - _SETTINGS:,} more</div>" if len(rows) > _SETTINGS else ""
-    return f'<div style="{HEADING}">Settings that differ</div>{table(rows[:_SETTINGS], head="td")}{rest}'
+def _judged(counts: Mapping[str, int]) -> dict[Status, int]:
+    return {Status(status): count for status, count in counts.items() if Status(status).is_judged}
 
 
-_TASKS, _SETTINGS = 200, 40
+def _settings(settings: Sequence[SettingDifference]) -> str:
+    if not settings:
+        return f'<div style="{FAINT}">No setting differs.</div>'
+    rows = [
+        f"<div><b>{escaped(line(s.name))}</b> {escaped(_value(s.a))} → {escaped(_value(s.b))} "
+        f'<span style="{FAINT}">{s.kind.value}{", ignored" if s.ignored else ""}</span></div>'
+        for s in settings[:_SETTINGS]
+    ]
+    left = f"<div>… and {len(settings) - _SETTINGS:,} more</div>" if len(settings) > _SETTINGS else ""
+    return f'<div style="{HEADING}">Settings that differ</div>{"".join(rows)}{left}'
+
+
+def _value(value: object) -> str:
+    return "not recorded" if value is None else line(value, 36)
+
+
+_TASKS, _SETTINGS, _PAIRS = 200, 40, 100

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from codeeval._display.untrusted import escaped, line
 from codeeval.program import Status
 
-__all__ = ["BAND", "SERIES", "STATUS_COLORS", "Curve", "curves", "interval", "shares", "swatch", "ticks"]
+__all__ = ["BAND", "SERIES", "STATUS_COLORS", "Axes", "Curve", "curves", "interval", "shares", "swatch", "ticks"]
 
-#: After Okabe and Ito 2008, darkened or lightened until each has a contrast of 2.2 on white and on black.
+#: After Okabe and Ito 2008, changed until each has a contrast of 2 on white and on #111.
 STATUS_COLORS: Mapping[Status, str] = {
     Status.PASSED: "#009e73",
     Status.FAILED: "#d55e00",
@@ -104,20 +104,30 @@ class Curve:
     "The point that gets a ring."
 
 
-def curves(drawn: Sequence[Curve], *, x_label: str, y_label: str, log_x: bool = False, whole_x: bool = False) -> str:
-    """Draw curves over an axis that begins where the lowest band does, or at 0 where that is near.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Axes:
+    """What the axes of curves say and how they are divided; labels are printable text."""
 
-    The labels are printable text of ours or of the user's; they are escaped here.
-    """
+    x_label: str
+    y_label: str
+    log_x: bool = False
+    whole_x: bool = False
+    "Whether x counts something, so that its ticks are whole numbers."
+    from_0: bool = False
+    "Whether y begins at 0, as for shares; else where the lowest band does, or at 0 where that is near."
+
+
+def curves(drawn: Sequence[Curve], axes: Axes) -> str:
+    """Draw curves with their bands; nothing where no point is defined."""
     xs = [x for c in drawn for x in c.x if math.isfinite(x)]
     ys = [y for c in drawn for y in (*c.y, *c.low, *c.high) if math.isfinite(y)]
     if not xs or not ys:
         return ""
     left, right = _padded(min(xs), max(xs))
     low, high = min(ys), max(ys)
-    y_ticks = ticks(0.0 if low < (high - low) else low, high)
+    y_ticks = ticks(0.0 if axes.from_0 or 0 <= low < (high - low) else low, high)
     low, high = min(low, y_ticks[0]), max(high, y_ticks[-1])
-    log_x = log_x and left > 0
+    log_x = axes.log_x and left > 0
 
     def px(x: float) -> float:
         a, b, at = (math.log(v) for v in (left, right, x)) if log_x else (left, right, x)
@@ -127,7 +137,7 @@ def curves(drawn: Sequence[Curve], *, x_label: str, y_label: str, log_x: bool = 
         return round(_TOP + (high - y) / (high - low) * (_PLOT_HIGH - _TOP - _BOTTOM), 1)
 
     base = _PLOT_HIGH - _BOTTOM
-    x_ticks = _log_ticks(xs) if log_x else _x_ticks(xs, left, right, whole=whole_x)
+    x_ticks = _log_ticks(xs) if log_x else _x_ticks(xs, left, right, whole=axes.whole_x)
     parts = [
         f'<path d="M{_LEFT} {py(y)}H{_PLOT_WIDE - _RIGHT}" stroke="currentColor" stroke-opacity=".15"/>'
         f'<text x="{_LEFT - 6}" y="{py(y) + 4}" text-anchor="end">{_short(y)}</text>'
@@ -138,12 +148,12 @@ def curves(drawn: Sequence[Curve], *, x_label: str, y_label: str, log_x: bool = 
     parts.append(
         f'<path d="M{_LEFT} {base}H{_PLOT_WIDE - _RIGHT}" stroke="currentColor" stroke-opacity=".6"/>'
         f'<text x="{(_LEFT + _PLOT_WIDE - _RIGHT) / 2}" y="{_PLOT_HIGH - 4}" text-anchor="middle">'
-        f"{escaped(line(x_label, 60))}</text>"
-        f'<text x="4" y="12">{escaped(line(y_label, 60))}</text>'
+        f"{escaped(line(axes.x_label, 60))}</text>"
+        f'<text x="4" y="12">{escaped(line(axes.y_label, 60))}</text>'
     )
     return (
         f'<svg viewBox="0 0 {_PLOT_WIDE} {_PLOT_HIGH}" width="100%" role="img" '
-        f'style="max-width:{_PLOT_WIDE * 1.35:.0f}px;height:auto;display:block" '
+        f'style="max-width:{_PLOT_WIDE * 1.2:.0f}px;height:auto;display:block" '
         f'font-size="11" font-family="sans-serif" fill="currentColor">{"".join(parts)}</svg>'
     )
 
@@ -211,5 +221,5 @@ def _runs(*columns: Sequence[float]) -> list[list[tuple[float, ...]]]:
 
 
 _PLOT_WIDE, _PLOT_HIGH = 400, 240
-_LEFT, _RIGHT, _TOP, _BOTTOM = 44, 12, 24, 38
+_LEFT, _RIGHT, _TOP, _BOTTOM = 44, 22, 24, 38
 _DOTS = 40
