@@ -182,13 +182,18 @@ def _suites(suites: Any) -> str:
 def _limits(limits: Mapping[str, Any]) -> str:
     parts = []
     for name, value in limits.items():
-        label, unit = name.removesuffix("_s").removesuffix("_bytes").replace("_", " "), ""
-        if name.endswith("_bytes") and isinstance(value, int | float):
-            value, unit = _bytes(value), ""
-        elif name.endswith("_s"):
-            unit = " s"
-        parts.append(f"{label} {shown(value)}{unit}" if not isinstance(value, float) else f"{label} {value:g}{unit}")
+        label = name.removesuffix("_s").removesuffix("_bytes").replace("_", " ")
+        show = _bytes if name.endswith("_bytes") else _seconds if name.endswith("_s") else str
+        if isinstance(value, Mapping) and value:  # per task
+            low, high = show(min(value.values())), show(max(value.values()))
+            parts.append(f"{label} {low} to {high} by task")
+        else:
+            parts.append(f"{label} {show(value)}")
     return ", ".join(parts) or NOT_RECORDED
+
+
+def _seconds(value: float) -> str:
+    return f"{value:g} s"
 
 
 def _bytes(value: float) -> str:
