@@ -32,7 +32,8 @@ def test_one_and_two_degrees_of_freedom_agree_with_their_closed_forms() -> None:
 
 
 def test_the_normal_tail_is_precise() -> None:
-    assert normal_cdf(normal_quantile(0.975)) == pytest.approx(0.975, rel=1e-14)
+    assert normal_quantile(0.975) == pytest.approx(1.959963984540054, rel=1e-13)
+    assert [normal_quantile(p) for p in (0.5, 1e-12)] == pytest.approx([0, -7.034483825301132], abs=1e-11)
     assert normal_cdf(-10) == pytest.approx(7.619853024160527e-24, rel=1e-10)
 
 

@@ -14,11 +14,12 @@ def normal_cdf(x: float) -> float:
     return math.erfc(-x / math.sqrt(2)) / 2
 
 
+@functools.lru_cache(maxsize=4096)
 def normal_quantile(p: float) -> float:
     """Give the value that a standard normal one is below with chance p, for 0 < p < 1."""
-    from statistics import NormalDist  # slow to import, and few need it
-
-    return NormalDist().inv_cdf(p)
+    if p > 0.5:
+        return -normal_quantile(1 - p)  # the lower tail is the precise one
+    return 40 * root(lambda x: normal_cdf(40 * (x - 1)) - p) - 40
 
 
 @functools.lru_cache(maxsize=4096)
