@@ -25,9 +25,8 @@ def other_interpreter() -> str | None:
     for minor in range(14, 7, -1):
         found = which(f"python3.{minor}")
         if found and minor != sys.version_info.minor:
-            done = subprocess.run(
-                [found, "-c", "import sys; sys.stdout.write(sys.executable)"], capture_output=True, text=True
-            )
+            where = [found, "-c", "import sys; sys.stdout.write(sys.executable)"]
+            done = subprocess.run(where, capture_output=True, text=True, check=False)
             if done.returncode == 0:
                 return done.stdout
     return None
