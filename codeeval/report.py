@@ -98,7 +98,7 @@ def _page(results: Results, title: str | None, baseline: Results | None) -> str:
         + "".join(f'<p class="warning">{escaped(said)}</p>' for said in warnings(results))
         + "</header>\n"
         + "\n".join(sections)
-        + f"\n<footer>Written by codeeval {escaped(_version(results))}.</footer></main></body></html>\n"
+        + f"\n<footer>Written by codeeval {escaped(_version())}.</footer></main></body></html>\n"
     )
 
 
@@ -115,7 +115,7 @@ def _subtitle(results: Results) -> str:
     return " · ".join(parts)
 
 
-def _version(results: Results) -> str:
+def _version() -> str:
     from codeeval import __version__  # the package's own module may still be importing this one
 
     return __version__
