@@ -231,6 +231,7 @@ class TestMetrics:
     def test_metrics_show_how_they_were_made(self) -> None:
         assert repr(AtLeast(2, k=3)) == "AtLeast(2, k=3)"
         assert repr(MGPassAtK(4, suite="plus")) == "MGPassAtK(4, suite='plus')"
+        assert repr(GPassAtK(4, 8, tau=1, interval="normal")) == "GPassAtK(4, 8, tau=(1.0,), interval=Normal())"
 
     def test_more_passes_than_draws_are_refused(self) -> None:
         with pytest.raises(ValueError, match="never"):

@@ -11,7 +11,7 @@ from typing import ClassVar, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from codeeval.metrics.intervals import Clustered, Interval, IntervalName, interval_of
+from codeeval.metrics.intervals import Clustered, Interval, IntervalName, PlusFour, interval_of
 from codeeval.results import Estimate, Results, Tags
 
 __all__ = ["Metric", "mean_over_problems"]
@@ -144,8 +144,7 @@ class ScorePerK(abc.ABC):
         }
 
     def __repr__(self) -> str:
-        suite = "" if self.suite is None else f", suite={self.suite!r}"
-        return f"{type(self).__name__}({', '.join(map(str, self.ks))}{suite})"
+        return shown(self, *self.ks, suite=self.suite, interval=self.interval)
 
     @abc.abstractmethod
     def _scores(self, n: npt.NDArray[np.int64], c: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
@@ -169,6 +168,12 @@ def cluster_labels(tags: Iterable[Tags], tag: str) -> npt.NDArray[np.int64]:
 def labelled(name: str, suite: str | None) -> str:
     """Name an estimate: one that scores a single suite says so, as `pass@1[base]`."""
     return name if suite is None else f"{name}[{suite}]"
+
+
+def shown(metric: object, *arguments: object, **options: object) -> str:
+    """Show a metric as it was made: options that are None or the default interval are left out."""
+    given = [f"{name}={value!r}" for name, value in options.items() if value is not None and value != PlusFour()]
+    return f"{type(metric).__name__}({', '.join([*map(repr, arguments), *given])})"
 
 
 def whole_numbers(metric: str, numbers: Iterable[int], *, name: str = "k") -> tuple[int, ...]:

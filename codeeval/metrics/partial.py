@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from codeeval.metrics._attempts import executions_of, judged_by_problem, mean_or_nan
-from codeeval.metrics.base import labelled, mean_over_problems
+from codeeval.metrics.base import labelled, mean_over_problems, shown
 from codeeval.metrics.intervals import Interval, IntervalName, interval_of
 from codeeval.program import Execution
 from codeeval.results import Estimate, Results
@@ -51,7 +51,7 @@ class TestPassFraction:
         return {labelled("test-pass-fraction", self.suite): mean_over_problems(scores, self.interval, results)}
 
     def __repr__(self) -> str:
-        return f"TestPassFraction({'' if self.suite is None else f'suite={self.suite!r}'})"
+        return shown(self, suite=self.suite, interval=self.interval)
 
 
 def _mean_fraction(attempts: list[list[Execution]]) -> float:

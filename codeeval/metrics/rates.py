@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from codeeval.metrics._attempts import executions_of, judged_by_problem, mean_or_nan
-from codeeval.metrics.base import labelled, mean_over_problems
+from codeeval.metrics.base import labelled, mean_over_problems, shown
 from codeeval.metrics.intervals import Interval, IntervalName, interval_of
 from codeeval.program import Status
 from codeeval.results import Estimate, Results
@@ -53,7 +53,7 @@ class StatusRates:
         return estimates
 
     def __repr__(self) -> str:
-        return f"StatusRates({'' if self.suite is None else f'suite={self.suite!r}'})"
+        return shown(self, suite=self.suite, interval=self.interval)
 
     def _counts(self, results: Results) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
         row_by_id = {task_id: row for row, task_id in enumerate(results.task_ids)}
@@ -96,7 +96,7 @@ class TruncationRates:
         }
 
     def __repr__(self) -> str:
-        return f"TruncationRates({'' if self.suite is None else f'suite={self.suite!r}'})"
+        return shown(self, suite=self.suite, interval=self.interval)
 
 
 def _finish_reason(attempt: Attempt) -> str:

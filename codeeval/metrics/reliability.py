@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from codeeval.metrics._draws import Floats, Ints, all_from, by_distinct_pair, counts, pairs
-from codeeval.metrics.base import ScorePerK, labelled, mean_over_problems, whole_numbers
+from codeeval.metrics.base import ScorePerK, labelled, mean_over_problems, shown, whole_numbers
 from codeeval.metrics.intervals import Interval, IntervalName, interval_of
 from codeeval.results import Estimate, Results
 
@@ -184,7 +184,7 @@ class AtLeast:
         return {name: mean_over_problems(score, self.interval, results)}
 
     def __repr__(self) -> str:
-        return f"AtLeast({self.v}, k={self.k}{_suite(self.suite)})"
+        return shown(self, self.v, k=self.k, suite=self.suite, interval=self.interval)
 
 
 class GPassAtK:
@@ -226,7 +226,7 @@ class GPassAtK:
         return estimates
 
     def __repr__(self) -> str:
-        return f"GPassAtK({', '.join(map(str, self.ks))}, tau={self.tau}{_suite(self.suite)})"
+        return shown(self, *self.ks, tau=self.tau, suite=self.suite, interval=self.interval)
 
 
 class MGPassAtK(ScorePerK):
@@ -260,10 +260,6 @@ class AvgAtK(ScorePerK):
     def _scores(self, n: Ints, c: Ints) -> Floats:
         share = c / np.maximum(n, 1)  # (P,)
         return np.where(n[:, None] >= np.array(self.ks), share[:, None], np.nan)
-
-
-def _suite(suite: str | None) -> str:
-    return "" if suite is None else f", suite={suite!r}"
 
 
 def _refuse_below_one(numbers: Ints, name: str) -> None:

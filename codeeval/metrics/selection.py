@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from codeeval.metrics._attempts import executions_of, judged_by_problem
-from codeeval.metrics.base import labelled, mean_over_problems, whole_numbers
+from codeeval.metrics.base import labelled, mean_over_problems, shown, whole_numbers
 from codeeval.metrics.intervals import Interval, IntervalName, interval_of
 from codeeval.program import Status
 from codeeval.results import Estimate, Results
@@ -192,9 +192,7 @@ class MajorityAtK:
         return estimates
 
     def __repr__(self) -> str:
-        draws = "" if self.draws is None else f", draws={self.draws}"
-        suite = "" if self.suite is None else f", suite={self.suite!r}"
-        return f"MajorityAtK({', '.join(map(str, self.ks))}{draws}{suite})"
+        return shown(self, *self.ks, draws=self.draws, suite=self.suite, interval=self.interval)
 
 
 # --- best of k
@@ -288,8 +286,7 @@ class BestAtK:
         return [self.selector(attempt) for attempt in attempts]
 
     def __repr__(self) -> str:
-        suite = "" if self.suite is None else f", suite={self.suite!r}"
-        return f"BestAtK({', '.join(map(str, self.ks))}, selector={self.selector!r}{suite})"
+        return shown(self, *self.ks, selector=self.selector, suite=self.suite, interval=self.interval)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
