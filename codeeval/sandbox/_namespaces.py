@@ -15,7 +15,7 @@ import struct
 import sys
 from typing import Iterable, Optional
 
-__all__ = ["LAYERS", "clone", "enter_zygote", "fresh_proc", "fresh_tmpfs", "probe_job", "zygote_flags"]
+__all__ = ["LAYERS", "clone", "drop_ipc", "enter_zygote", "fresh_proc", "fresh_tmpfs", "probe_job", "zygote_flags"]
 
 #: What each layer holds, in the words of the guarantees that users ask for.
 LAYERS = {
@@ -125,6 +125,28 @@ def fresh_tmpfs(path: str, size_bytes: int, *, replace: bool = True) -> None:
     options = "size=%d,nr_inodes=%d,mode=0700" % (size_bytes, 16384)
     flags = ctypes.c_ulong(_MS_NOSUID | _MS_NODEV)
     _check(libc.mount(b"tmpfs", os.fsencode(path), b"tmpfs", flags, options.encode()), "mount tmpfs at %s" % path)
+
+
+def drop_ipc() -> None:
+    """Exchange the ipc namespace for an empty one, where programs have left System V objects in it.
+
+    Nothing but the end of their namespace frees them: shared memory that nobody is attached to belongs to no process.
+    """
+    libc = _load()
+    libc.shmctl(0, _SHM_INFO, _counts)
+    used = _counts[0]
+    libc.msgctl(0, _MSG_INFO, _counts)
+    used += _counts[0]
+    libc.semctl(0, 0, _SEM_INFO, _counts)
+    used += _counts[7]
+    if used:
+        _check(libc.unshare(_NEWIPC), "unshare ipc")
+        ctypes.memset(_counts, 0, ctypes.sizeof(_counts))
+
+
+#: Asked for these, the kernel counts the objects of a namespace: the first field, of semaphores the eighth.
+_SHM_INFO, _MSG_INFO, _SEM_INFO = 14, 12, 19
+_counts = (ctypes.c_int * 64)()
 
 
 def fresh_proc() -> None:

@@ -17,6 +17,8 @@ _DESCRIPTORS = 256
 def enter_zygote() -> None:
     """Set the limits that are the same for every job and are inherited by it."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if hasattr(resource, "RLIMIT_MSGQUEUE"):  # message queues would outlive the job
+        resource.setrlimit(resource.RLIMIT_MSGQUEUE, (0, 0))
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     descriptors = _DESCRIPTORS if hard == resource.RLIM_INFINITY else min(_DESCRIPTORS, hard)
     resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))

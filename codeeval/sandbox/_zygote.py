@@ -21,7 +21,7 @@ import socket
 import struct
 import sys
 import time
-from typing import Any, Callable, Dict, List, Sequence, Tuple
+from typing import Any, Callable, Dict, FrozenSet, List, Sequence, Tuple
 
 from codeeval.sandbox import _files, _harness, _namespaces, _rlimits
 
@@ -160,11 +160,12 @@ def _main(channel: socket.socket, config: Dict[str, Any], wanted: "set[str]", fl
     channel.send("\n".join("%s=%s" % item for item in refused.items()).encode() or b"\n")
     gc.collect()
     gc.freeze()
-    _serve(channel, job_flags, "proc" in held, "rlimits" in held, work, clean)
+    _serve(channel, job_flags, frozenset(held), work, clean)
 
 
-def _serve(channel: socket.socket, flags: int, proc: bool, rlimits: bool, work: str, clean: Callable[[], None]) -> None:
+def _serve(channel: socket.socket, flags: int, held: FrozenSet[str], work: str, clean: Callable[[], None]) -> None:
     """Obey the judge until it hangs up. Every name that a child needs is bound before the first fork."""
+    proc, rlimits, ipc = "proc" in held, "rlimits" in held, "ipc" in held
     pid = 0
     failed = 0
     while True:
@@ -196,6 +197,8 @@ def _serve(channel: socket.socket, flags: int, proc: bool, rlimits: bool, work: 
         elif order == b"K":
             channel.send(ENDED.pack(*_end(pid, failed, flags)))
             pid = 0
+            if ipc:
+                _namespaces.drop_ipc()
             if _is_used(work):
                 clean()
                 os.chdir(work)  # a new mount lies over the old one, in which a process with its cwd there stays
