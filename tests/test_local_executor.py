@@ -772,7 +772,7 @@ def test_programs_start_equal(executor: LocalExecutor) -> None:
 
     assert all(e.passed for e in executions)
     assert len({e.stdout for e in executions}) == 1
-    assert "HOME" not in executions[0].stdout
+    assert "USER" not in executions[0].stdout
 
 
 def test_two_executors_give_equal_random_numbers() -> None:
@@ -907,7 +907,8 @@ def test_a_stuck_worker_does_not_keep_the_others_from_working(monkeypatch: pytes
         assert time.monotonic() - begin < 30
 
 
-def test_no_process_descriptor_or_directory_is_left() -> None:
+def test_no_process_descriptor_or_directory_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", os.fspath(tmp_path))
     before = (len(os.listdir("/proc/self/fd")), set(children(os.getpid())), work_directories())
     for _ in range(2):
         with LocalExecutor(workers=2) as executor:
@@ -933,3 +934,65 @@ def test_the_fingerprint_depends_on_what_a_verdict_depends_on() -> None:
 
     assert prints[0] == prints[1]
     assert len(set(prints)) == 4
+
+
+def answer(code: str, test: str, executor: LocalExecutor, **limits: Any) -> Execution:
+    problem = Problem.from_test("limits/0", "", test, "f", limits=Limits(cpu_s=5, wall_s=20, **limits))
+    return executor.run(problem.suites["tests"].program(code, problem=problem, limits=problem.limits))
+
+
+SPAWN = "import subprocess\ndef f(): return subprocess.run(['/bin/echo', 'hi'], capture_output=True).stdout\n"
+SERVE = (
+    "import socket\ndef f():\n    server = socket.create_server(('127.0.0.1', 1038))\n"
+    "    client = socket.create_connection(('127.0.0.1', 1038))\n    peer = server.accept()[0]\n"
+    "    client.send(b'hi')\n    return peer.recv(9)\n"
+)
+
+
+@pytest.mark.parametrize("limits", [{"processes": 4}, {}], ids=["allowed", "not allowed"])
+def test_processes_are_what_the_limits_allow(executor: LocalExecutor, limits: dict[str, Any]) -> None:
+    if not {"pid", "seccomp"} <= executor.describe()["isolation"]["held"].keys():
+        pytest.skip("needs the layers pid and seccomp")
+
+    execution = answer(SPAWN, "assert f() == b'hi\\n'", executor, **limits)
+
+    assert execution.status is (Status.PASSED if limits else Status.FAILED), execution
+
+
+@pytest.mark.parametrize("limits", [{"network": "loopback"}, {}], ids=["loopback", "none"])
+def test_the_network_is_what_the_limits_allow(executor: LocalExecutor, limits: dict[str, Any]) -> None:
+    """Twice the same fixed port, one program after the other: each has a loopback of its own."""
+    if not {"net", "seccomp"} <= executor.describe()["isolation"]["held"].keys():
+        pytest.skip("needs the layers net and seccomp")
+
+    executions = [answer(SERVE, "assert f() == b'hi'", executor, **limits) for _ in range(2)]
+
+    assert [e.status for e in executions] == [Status.PASSED if limits else Status.FAILED] * 2, executions
+
+
+def test_a_limit_that_cannot_be_given_safely_is_our_fault_and_not_the_programs() -> None:
+    with LocalExecutor(workers=1, sandbox=Sandbox(layers=("rlimits",))) as bare:
+        spawned = answer(SPAWN, "assert f()", bare, processes=4)
+        served = answer(SERVE, "assert f()", bare, network="loopback")
+    online = answer(SERVE, "assert f()", bare, network="host")
+    bare.close()
+
+    assert [e.status for e in (spawned, served, online)] == [Status.SANDBOX_ERROR] * 3
+    assert "pid" in spawned.message
+    assert "net" in served.message
+
+
+def test_files_are_readable_when_they_are_named(tmp_path: Path) -> None:
+    (tmp_path / "data.txt").write_text("hi")
+    code = f"def f(): return open({os.fspath(tmp_path / 'data.txt')!r}).read()\n"
+    with (
+        LocalExecutor(workers=1) as closed,
+        LocalExecutor(workers=1, sandbox=Sandbox(readable=(os.fspath(tmp_path),))) as opened,
+    ):
+        if "root" not in closed.describe()["isolation"]["held"]:
+            pytest.skip("needs the layer root")
+
+        hidden = answer(code, "assert f() == 'hi'", closed)
+        shown = answer(code, "assert f() == 'hi'", opened)
+
+    assert (hidden.status, shown.status) == (Status.FAILED, Status.PASSED), (hidden, shown)

@@ -149,6 +149,7 @@ class LocalExecutor(Executor):
             "layers": list(self.sandbox.layers),
             "required": list(self.sandbox.required),
             "preload": [*_PRELOAD, *self.preload],
+            "readable": list(self.sandbox.readable),
             "work_bytes": self.sandbox.work_bytes,
         }
 

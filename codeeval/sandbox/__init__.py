@@ -1,20 +1,21 @@
 """The sandbox: processes, isolation and the judging of one program. It knows programs, never problems.
 
 `Sandbox` says what a user wants. The underscored modules are the programs of the three processes of a worker, in the
-order in which a program meets them: `_judge`, `_zygote`, `_harness`; with `_codec` between judge and child,
-`_namespaces` and `_rlimits` as the layers of isolation, and `_classify` as the verdict.
+order in which a program meets them: `_judge`, `_zygote`, `_harness`; with `_codec` between judge and child, the layers
+of isolation in the order in which they are entered (`_namespaces`, `_root`, `_rlimits`, `_capabilities`, `_seccomp`),
+`_files` for what is left on disk, and `_classify` as the verdict.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from codeeval.sandbox import _namespaces, _rlimits
+from codeeval.sandbox import _zygote
 
 __all__ = ["LAYERS", "Sandbox"]
 
-LAYERS: dict[str, str] = {**_namespaces.LAYERS, **_rlimits.LAYERS}
-"""Layer → the guarantee that it holds."""
+LAYERS: dict[str, str] = dict(_zygote.LAYERS)
+"""Layer → the guarantee that it holds, in the order in which they are entered."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +29,8 @@ class Sandbox:
     "Layers that may be used."
     required: tuple[str, ...] = ()
     "Layers without which nothing runs: `SandboxUnavailable` names the missing ones."
+    readable: tuple[str, ...] = ()
+    "Files and directories that programs may read, beyond the interpreter's and the system libraries."
     work_bytes: int = 1 << 28
     "Size of the private file system that a worker's programs write to."
 

@@ -222,9 +222,12 @@ class _Box:
         self.caller_fd = caller.fileno()
         order = _zygote.JOB.pack(
             b"J",
-            int(min(limits["cpu_s"], _MAX_S)) + 2,
+            # The backstop counts in clock ticks, which on a loaded machine can be a quarter more than what really ran.
+            int(2 * min(limits["cpu_s"], _MAX_S)) + 5,
             int(min(limits["memory_bytes"], _MAX_BYTES)),
             int(min(limits["file_bytes"], _MAX_BYTES)),
+            limits["processes"] > 1,
+            limits["network"] != "none",
         )
         self.max_received = limits["report_bytes"] + 2 * _CHUNK
         socket_fds = [theirs.fileno(), out, err]
@@ -423,6 +426,9 @@ class _Judge:
         if tests is None:
             message = "there is no judging of %r at the strength %r" % (check["kind"], check["strength"])
             return {"status": "sandbox_error", "strength": check["strength"], "message": message}
+        unmet = self._unmet(limits)
+        if unmet:
+            return {"status": "sandbox_error", "strength": check["strength"], "message": unmet}
         box = _Box(self.caller, self.zygote, limits)
         outcome: Dict[str, Any] = {}
         try:
@@ -446,6 +452,17 @@ class _Judge:
         if not box.stopped:  # tests may have caught what ended them; the box's own facts count then
             box.facts.update(outcome)
         return _execution(box, check, limits, self.budget_s)
+
+    def _unmet(self, limits: Dict[str, Any]) -> str:
+        """Say which limit asks for something that can't be given safely here."""
+        layers = self.zygote.layers
+        if limits["processes"] > 1 and "pid" not in layers:
+            return "more than one process needs the layer pid, or they could not all be stopped"
+        if limits["network"] == "loopback" and "net" not in layers:
+            return "a loopback network of its own needs the layer net"
+        if limits["network"] == "host":
+            return "the machine's network is not given to programs by this executor"
+        return ""
 
     def _begin(self, box: _Box) -> None:
         """Start the tests' own clocks: one that interrupts them, one behind it that can't be held up."""

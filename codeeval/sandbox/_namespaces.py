@@ -13,9 +13,19 @@ import os
 import signal
 import struct
 import sys
-from typing import Iterable, Optional
+from typing import Callable, Iterable, Optional
 
-__all__ = ["LAYERS", "clone", "drop_ipc", "enter_zygote", "fresh_proc", "fresh_tmpfs", "probe_job", "zygote_flags"]
+__all__ = [
+    "LAYERS",
+    "call",
+    "clone",
+    "drop_ipc",
+    "enter_zygote",
+    "fresh_proc",
+    "fresh_tmpfs",
+    "probe_job",
+    "zygote_flags",
+]
 
 #: What each layer holds, in the words of the guarantees that users ask for.
 LAYERS = {
@@ -32,13 +42,18 @@ _NEWNS, _NEWUTS, _NEWIPC = 0x00020000, 0x04000000, 0x08000000
 _NEWUSER, _NEWPID, _NEWNET = 0x10000000, 0x20000000, 0x40000000
 _OPTIONAL = {"net": _NEWNET, "ipc": _NEWIPC, "uts": _NEWUTS}
 JOB_FLAGS = _NEWPID | _NEWNS
+#: Added for a job that gets a loopback interface of its own.
+OWN_NETWORK = _NEWNET
 
 _MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_NOEXEC = 1, 2, 4, 8
 _MS_REC, _MS_PRIVATE = 0x4000, 1 << 18
 _MNT_DETACH = 2
 _AT_RECURSIVE = 0x8000
 
-_SYSCALLS = {"x86_64": {"clone": 56, "mount_setattr": 442}, "aarch64": {"clone": 220, "mount_setattr": 442}}
+_SYSCALLS = {
+    "x86_64": {"clone": 56, "mount_setattr": 442, "pivot_root": 155, "capset": 126},
+    "aarch64": {"clone": 220, "mount_setattr": 442, "pivot_root": 41, "capset": 91},
+}
 
 _libc: Optional[ctypes.PyDLL] = None
 
@@ -90,16 +105,14 @@ def zygote_flags(layers: Iterable[str]) -> int:
     return flags
 
 
-def enter_zygote(uid: int, gid: int, work: str, size_bytes: int) -> None:
+def enter_zygote(uid: int, gid: int) -> None:
     """Set up the namespaces of a process that was just cloned with `zygote_flags`.
 
-    Ids map to themselves; everything mounted becomes private and read-only, and a tmpfs of its own lies at `work`.
+    Ids map to themselves, and mounts no longer reach the outside.
 
     Args:
         uid: the caller's user id, read before the clone.
         gid: its group id.
-        work: an existing empty directory.
-        size_bytes: the size limit of the tmpfs.
 
     Raises:
         OSError: the kernel refuses one of the steps.
@@ -107,24 +120,50 @@ def enter_zygote(uid: int, gid: int, work: str, size_bytes: int) -> None:
     _write("/proc/self/setgroups", "deny")
     _write("/proc/self/uid_map", "%d %d 1" % (uid, uid))
     _write("/proc/self/gid_map", "%d %d 1" % (gid, gid))
-    libc = _load()
-    _check(libc.mount(None, b"/", None, ctypes.c_ulong(_MS_REC | _MS_PRIVATE), None), "mount / private")
-    attributes = struct.pack("QQQQ", _MS_RDONLY, 0, 0, 0)
-    number = _number("mount_setattr")
-    _check(
-        libc.syscall(number, -1, b"/", _AT_RECURSIVE, attributes, ctypes.c_size_t(len(attributes))), "read-only mounts"
-    )
-    fresh_tmpfs(work, size_bytes, replace=False)
+    mount(None, "/", None, _MS_REC | _MS_PRIVATE)
+
+
+def mount(source: Optional[str], target: str, kind: Optional[str], flags: int, options: str = "") -> None:
+    """Call mount(2).
+
+    Raises:
+        OSError: the kernel refuses; says where.
+    """
+    names = [None if text is None else os.fsencode(text) for text in (source, target, kind)]
+    result = _load().mount(*names, ctypes.c_ulong(flags), options.encode() or None)
+    _check(result, "mount %s" % target)
+
+
+def unmount(path: str) -> None:
+    """Take a mount away, whoever may still use it."""
+    _check(_load().umount2(os.fsencode(path), _MNT_DETACH), "umount %s" % path)
+
+
+def read_only(path: str) -> None:
+    """Make everything that is mounted at and below a path read-only, and its set-user-id bits void.
+
+    Raises:
+        OSError: the kernel refuses, or is older than 5.12.
+    """
+    attributes = struct.pack("QQQQ", _MS_RDONLY | _MS_NOSUID, 0, 0, 0)
+    size = ctypes.c_size_t(len(attributes))
+    call("mount_setattr", -1, os.fsencode(path), _AT_RECURSIVE, attributes, size)
+
+
+def call(name: str, *arguments: object) -> int:
+    """Make a system call that the C library has no function for.
+
+    Raises:
+        OSError: the kernel refuses, or there is no such call on this machine.
+    """
+    return _check(int(_load().syscall(_number(name), *arguments)), name)
 
 
 def fresh_tmpfs(path: str, size_bytes: int, *, replace: bool = True) -> None:
     """Mount an empty tmpfs at `path`, in place of the one that is there; takes the same time however full that is."""
-    libc = _load()
     if replace:
-        _check(libc.umount2(os.fsencode(path), _MNT_DETACH), "umount %s" % path)
-    options = "size=%d,nr_inodes=%d,mode=0700" % (size_bytes, 16384)
-    flags = ctypes.c_ulong(_MS_NOSUID | _MS_NODEV)
-    _check(libc.mount(b"tmpfs", os.fsencode(path), b"tmpfs", flags, options.encode()), "mount tmpfs at %s" % path)
+        unmount(path)
+    mount("tmpfs", path, "tmpfs", _MS_NOSUID | _MS_NODEV, "size=%d,nr_inodes=%d,mode=0700" % (size_bytes, 16384))
 
 
 def drop_ipc() -> None:
@@ -155,21 +194,34 @@ def fresh_proc() -> None:
     _check(_load().mount(b"proc", b"/proc", b"proc", flags, None), "mount /proc")
 
 
-def probe_job(flags: int, proc: bool) -> Optional[str]:
-    """Try a job's namespaces; give why they can't be had, or None."""
+def loopback_up() -> None:
+    """Switch on the loopback interface of this network namespace."""
+    import fcntl
+    import socket
+
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as handle:
+        request = struct.pack("16sH14x", b"lo", 0x1)  # struct ifreq with IFF_UP
+        fcntl.ioctl(handle, 0x8914, request)  # SIOCSIFFLAGS
+
+
+def probe_job(flags: int, step: Callable[[], None]) -> Optional[str]:
+    """Try a step in a child as a job would do it; give why it can't be done, or None."""
     try:
-        pid = clone(flags)
+        pid = clone(flags) if flags else os.fork()
     except OSError as error:
         return str(error)
     if pid == 0:
+        number = 0
         try:
-            if proc:
-                fresh_proc()
+            step()
         except OSError as error:
-            os._exit(error.errno or 1)
-        os._exit(0)
+            number = error.errno or 1
+        finally:
+            os._exit(number & 0xFF)
     status = os.waitpid(pid, 0)[1]
-    return None if status == 0 else "mount /proc: %s" % os.strerror(os.WEXITSTATUS(status))
+    if os.WIFSIGNALED(status):
+        return "died of signal %d" % os.WTERMSIG(status)
+    return None if status == 0 else os.strerror(os.WEXITSTATUS(status))
 
 
 def _write(path: str, text: str) -> None:

@@ -21,14 +21,23 @@ import socket
 import struct
 import sys
 import time
-from typing import Any, Callable, Dict, FrozenSet, List, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
-from codeeval.sandbox import _files, _harness, _namespaces, _rlimits
+from codeeval.sandbox import _capabilities, _files, _harness, _namespaces, _rlimits, _root, _seccomp
 
-__all__ = ["CLOCK", "ENDED", "JOB", "Zygote", "start"]
+__all__ = ["CLOCK", "ENDED", "JOB", "LAYERS", "Zygote", "start"]
 
-#: J: whole CPU seconds, memory bytes, file bytes.
-JOB = struct.Struct("!cqqq")
+#: Every layer, in the order in which they are entered → what it holds.
+LAYERS: Dict[str, str] = {
+    **_namespaces.LAYERS,
+    **_root.LAYERS,
+    **_rlimits.LAYERS,
+    **_capabilities.LAYERS,
+    **_seccomp.LAYERS,
+}
+
+#: J: whole CPU seconds, memory bytes, file bytes, whether it may have processes, whether it may have sockets.
+JOB = struct.Struct("!cqqq??")
 #: Answer to C: CPU seconds, seconds that the child waited for a core.
 CLOCK = struct.Struct("!dd")
 #: Answer to K: wait status, user and system CPU seconds, peak bytes, errno of a failed start.
@@ -59,18 +68,25 @@ def start(config: Dict[str, Any]) -> Zygote:
         RuntimeError: a preloaded module could not be imported, or left threads behind.
     """
     wanted = set(config["layers"])
-    namespaces = set(_namespaces.LAYERS) & wanted
     missing: Dict[str, str] = {}
-    if namespaces:
+    while True:
+        spaces = wanted & set(_namespaces.LAYERS)
         try:
-            return _start(config, wanted, _namespaces.zygote_flags(namespaces), missing)
+            return _start(config, wanted, _namespaces.zygote_flags(spaces) if spaces else 0, missing)
         except _Refused as refused:
-            missing = {name: str(refused) for name in sorted(namespaces)}
-    return _start(config, wanted - namespaces, 0, missing)
+            lost = {refused.layer} if refused.layer else {*spaces, "root"} & wanted
+            if not lost:
+                raise
+            missing.update((name, str(refused)) for name in sorted(lost))
+            wanted -= lost
 
 
-class _Refused(Exception):
-    """The kernel does not give namespaces here."""
+class _Refused(OSError):
+    """The kernel does not give a layer here, or no namespaces at all."""
+
+    def __init__(self, layer: str, text: str) -> None:
+        super().__init__(text)
+        self.layer = layer
 
 
 def _start(config: Dict[str, Any], wanted: "set[str]", flags: int, missing: Dict[str, str]) -> Zygote:
@@ -81,11 +97,15 @@ def _start(config: Dict[str, Any], wanted: "set[str]", flags: int, missing: Dict
     except OSError as error:
         ours.close()
         theirs.close()
-        raise _Refused(str(error)) from None
+        raise _Refused("", str(error)) from None
     if pid == 0:
         try:
             ours.close()
             _main(theirs, config, wanted, flags, uid, gid)
+        except BaseException:
+            import traceback
+
+            traceback.print_exc()
         finally:
             os._exit(1)
     theirs.close()
@@ -94,49 +114,50 @@ def _start(config: Dict[str, Any], wanted: "set[str]", flags: int, missing: Dict
     if kind == "ready":
         held = text.split(",") if text else []
         refused = dict(item.split("=", 1) for item in ours.recv(1 << 16).decode().split("\n") if item)
-        layers = {**_namespaces.LAYERS, **_rlimits.LAYERS}
-        return Zygote(pid, ours, {name: layers[name] for name in held}, {**missing, **refused})
+        return Zygote(pid, ours, {name: LAYERS[name] for name in held}, {**missing, **refused})
     ours.close()
     os.waitpid(pid, 0)
     if kind == "refused":
-        raise _Refused(text)
+        layer, _, why = text.partition(" ")
+        raise _Refused(layer, why)
     raise RuntimeError(text or "the zygote died while it started")
 
 
 def _main(channel: socket.socket, config: Dict[str, Any], wanted: "set[str]", flags: int, uid: int, gid: int) -> None:
     os.setsid()
-    held = []
-    refused = {}
-    job_flags = 0
+    _write_quietly("/proc/self/oom_score_adj", "1000")
+    held: List[str] = []
+    refused: Dict[str, str] = {}
     work = config["work"]
     clean: Callable[[], None] = lambda: _files.empty(work)
     if flags:
         try:
-            _namespaces.enter_zygote(uid, gid, work, config["work_bytes"])
+            _namespaces.enter_zygote(uid, gid)
+            if "root" not in wanted:
+                _namespaces.read_only("/")
+                _namespaces.fresh_tmpfs(work, config["work_bytes"], replace=False)
         except OSError as error:
-            channel.send(("refused %s" % error).encode())
+            channel.send(("refused  %s" % error).encode())
             return
         held += ["user", "mount", *sorted(wanted & {"net", "ipc", "uts"})]
+        if "root" in wanted:
+            readable = [*_root.interpreter_paths(), *config["readable"]]
+            try:
+                _root.enter(work, readable, config["work_bytes"])
+            except OSError as error:
+                channel.send(("refused root %s" % error).encode())
+                return
+            held.append("root")
+            work = _root.WORK
         clean = lambda: _namespaces.fresh_tmpfs(work, config["work_bytes"])
-    if flags and "pid" in wanted:
-        why = _namespaces.probe_job(_namespaces.JOB_FLAGS, proc=False)
-        if why is None:
-            job_flags = _namespaces.JOB_FLAGS
-            held.append("pid")
-        else:
-            refused["pid"] = why
-    if flags and "proc" in wanted:
-        why = _namespaces.probe_job(job_flags, proc=True) if job_flags else "it needs the layer pid"
-        if why is None:
-            held.append("proc")
-        else:
-            refused["proc"] = why
+    elif "root" in wanted:
+        refused["root"] = "it needs the layer mount"
     os.chdir(work)
     os.umask(0o022)
+    os.environ["HOME"] = os.environ["TMPDIR"] = work
     if "rlimits" in wanted:
         _rlimits.enter_zygote()
-        held.append("rlimits")
-    _write_quietly("/proc/self/oom_score_adj", "1000")
+    job = _prepare(wanted, bool(flags), held, refused)
     try:
         for name in config["preload"]:
             __import__(name)
@@ -160,32 +181,98 @@ def _main(channel: socket.socket, config: Dict[str, Any], wanted: "set[str]", fl
     channel.send("\n".join("%s=%s" % item for item in refused.items()).encode() or b"\n")
     gc.collect()
     gc.freeze()
-    _serve(channel, job_flags, frozenset(held), work, clean)
+    _serve(channel, job, work, clean)
 
 
-def _serve(channel: socket.socket, flags: int, held: FrozenSet[str], work: str, clean: Callable[[], None]) -> None:
+class _Job:
+    """What a child does before it becomes the candidate's: the layers that are entered once per job, in order."""
+
+    def __init__(self) -> None:
+        self.flags = 0
+        self.own_network = self.own_ipc = False
+        self.proc = self.rlimits = False
+        self.drop: Optional[_capabilities.Drop] = None
+        self.filters: Dict[Tuple[bool, bool], _seccomp.Filter] = {}
+
+    def enter(self, cpu_s: int, memory_bytes: int, file_bytes: int, processes: bool, network: bool) -> None:
+        """Enter the layers; what the kernel refuses now, after it granted it to a probe, is our fault and raises."""
+        if self.proc:
+            _namespaces.fresh_proc()
+        os.setsid()  # signals to a process group cross pid namespaces: it must not be the judge's
+        if network and self.own_network:
+            _namespaces.loopback_up()
+        if self.rlimits:
+            _rlimits.enter_job(cpu_s, memory_bytes, file_bytes)
+        if self.drop is not None:
+            self.drop.enter()
+        if self.filters:
+            self.filters[processes, network].enter()
+
+
+def _prepare(wanted: "set[str]", has_namespaces: bool, held: List[str], refused: Dict[str, str]) -> _Job:
+    """Find out, by doing, which layers a job can have; note those in `held`, and in `refused` why not."""
+    job = _Job()
+    job.own_network, job.own_ipc = "net" in held, "ipc" in held
+
+    def has(name: str, why: Optional[str]) -> bool:
+        if why is None:
+            held.append(name)
+        else:
+            refused[name] = why
+        return why is None
+
+    if has_namespaces and "pid" in wanted and has("pid", _namespaces.probe_job(_namespaces.JOB_FLAGS, lambda: None)):
+        job.flags = _namespaces.JOB_FLAGS
+    if has_namespaces and "proc" in wanted:
+        needs = None if job.flags else "it needs the layer pid"
+        job.proc = has("proc", needs or _namespaces.probe_job(job.flags, _namespaces.fresh_proc))
+    if "rlimits" in wanted:
+        job.rlimits = has("rlimits", None)
+    if wanted & {"capabilities", "seccomp"}:
+        try:
+            _capabilities.no_new_privileges()
+        except (OSError, AttributeError) as error:  # macOS has no prctl
+            refused.update((name, str(error)) for name in wanted & {"capabilities", "seccomp"})
+            return job
+    if "capabilities" in wanted:
+        drop = _capabilities.Drop()
+        if has("capabilities", _namespaces.probe_job(job.flags, drop.enter)):
+            job.drop = drop
+    if "seccomp" in wanted:
+        try:
+            filters = {
+                (processes, network): _seccomp.Filter(processes=processes, network=network)
+                for processes in (False, True)
+                for network in (False, True)
+            }
+        except OSError as error:
+            refused["seccomp"] = str(error)
+        else:
+            if has("seccomp", _namespaces.probe_job(job.flags, filters[False, False].enter)):
+                job.filters = filters
+    return job
+
+
+def _serve(channel: socket.socket, job: _Job, work: str, clean: Callable[[], None]) -> None:
     """Obey the judge until it hangs up. Every name that a child needs is bound before the first fork."""
-    proc, rlimits, ipc = "proc" in held, "rlimits" in held, "ipc" in held
     pid = 0
     failed = 0
+    flags = job.flags
     while True:
         message, fds = _receive(channel)
         order = message[:1]
         if order == b"J":
-            _, cpu_s, memory_bytes, file_bytes = JOB.unpack(message)
+            _, cpu_s, memory_bytes, file_bytes, processes, network = JOB.unpack(message)
             failed = 0
+            own = _namespaces.OWN_NETWORK if network and job.own_network else 0
             try:
-                pid = _namespaces.clone(flags) if flags else os.fork()
+                pid = _namespaces.clone(flags | own) if flags | own else os.fork()
             except OSError as error:
                 pid, failed = 0, error.errno or -1
             if pid == 0 and not failed:
                 try:
                     _become(fds)
-                    if proc:
-                        _namespaces.fresh_proc()
-                    os.setsid()  # signals to a process group cross pid namespaces: it must not be the judge's
-                    if rlimits:
-                        _rlimits.enter_job(cpu_s, memory_bytes, file_bytes)
+                    job.enter(cpu_s, memory_bytes, file_bytes, processes, network)
                     os.write(_SOCKET_FD, _harness.STARTED)
                     _harness.run(_SOCKET_FD)
                 finally:
@@ -197,7 +284,7 @@ def _serve(channel: socket.socket, flags: int, held: FrozenSet[str], work: str, 
         elif order == b"K":
             channel.send(ENDED.pack(*_end(pid, failed, flags)))
             pid = 0
-            if ipc:
+            if job.own_ipc:
                 _namespaces.drop_ipc()
             if _is_used(work):
                 clean()

@@ -486,10 +486,57 @@ ATTACKS = {
     ),
     "write_outside": Attack(
         "there is nowhere to write but the work directory",
-        "def f(x):\n  for d in ('/tmp', '/var/tmp', '/dev/shm', '/', '/etc'):\n    try:\n"
-        "      open(d + '/codeeval-was-here', 'w').close()\n      return 2\n    except OSError: pass\n  return 3",
+        "import os, sys\ndef f(x):\n  for d in ('/', '/etc', '/usr/lib', os.path.dirname(os.__file__), sys.prefix):\n"
+        "    try:\n      open(d + '/codeeval-was-here', 'w').close()\n      return 2\n    except OSError: pass\n  return 3",
         (F,),
         layers=("mount",),
+    ),
+    "remount_writable": Attack(
+        "a box cannot undo its own read-only mounts",
+        "import ctypes\ndef f(x):\n  c = ctypes.CDLL(None)\n"
+        "  return 2 if c.mount(None, b'/', None, 0x1020, None) == 0 or c.umount2(b'/proc', 2) == 0 else 3",
+        (F,),
+        layers=("capabilities",),
+    ),
+    "nested_user_namespace": Attack(
+        "nor get privileges in a namespace of its own",
+        "import ctypes\ndef f(x): return 2 if ctypes.CDLL(None).unshare(0x10000000) == 0 else 3",
+        (F,),
+        layers=("seccomp",),
+    ),
+    "one_more_process": Attack(
+        "a program has one process unless its limits say otherwise",
+        "import os\ndef f(x):\n  pid = os.fork()\n  if not pid: os._exit(0)\n  return 2",
+        (F,),
+        layers=("seccomp",),
+    ),
+    "vfork_and_clone3": Attack(
+        "whichever call makes the process",
+        "import subprocess, ctypes\ndef f(x):\n  for number in (58, 435):\n"
+        "    if ctypes.CDLL(None).syscall(number, 0, 0) > 0: return 2\n"
+        "  subprocess.run(['/bin/true'])\n  return 2",
+        (F,),
+        layers=("seccomp",),
+    ),
+    "read_the_home_directory": Attack(
+        "the caller's home directory and files have no name in the box",
+        f"import os\ndef f(x):\n  for p in {[os.path.expanduser('~/.bashrc'), os.path.abspath(__file__)]!r}:\n"
+        "    if os.path.exists(p): return 2\n  return 3",
+        (F,),
+        layers=("root",),
+    ),
+    "trace_a_relative": Attack(
+        "no process can be traced",
+        "import ctypes, os\ndef f(x): return 2 if ctypes.CDLL(None).ptrace(16, os.getppid() or 1, 0, 0) == 0 else 3",
+        (F,),
+        layers=("seccomp",),
+    ),
+    "any_socket": Attack(
+        "no socket of any family can be made",
+        "import socket\ndef f(x):\n  for family in (socket.AF_INET, socket.AF_UNIX, 16, 38, 40):\n    try:\n"
+        "      socket.socket(family, socket.SOCK_DGRAM)\n      return 2\n    except OSError: pass\n  return 3",
+        (F,),
+        layers=("seccomp",),
     ),
 }
 

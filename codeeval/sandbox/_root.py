@@ -1,0 +1,107 @@
+"""A root of its own: what a job sees of the file system is the interpreter, the system's libraries and nothing else.
+
+Built once per zygote from a tmpfs and read-only bind mounts, inside the zygote's mount namespace. The home directory,
+the caller's files, other users' and other boxes' temporary files have no name there. It costs a job nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Iterable, List
+
+from codeeval.sandbox import _namespaces
+
+__all__ = ["LAYERS", "WORK", "enter", "interpreter_paths"]
+
+LAYERS = {"root": "no file is visible but the interpreter's, the system libraries and those named by readable="}
+
+#: Where jobs run and may write, in the new root: a private file system that is emptied between jobs.
+WORK = "/box"
+#: Names under which programs expect a place to write, unless something readable lies there.
+_ALSO = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108
+
+_SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store")
+_ETC = (
+    *("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "localtime", "timezone", "nsswitch.conf"),
+    *("passwd", "group", "fonts", "mime.types", "ssl"),
+)
+_DEVICES = ("null", "zero", "full", "random", "urandom")
+
+_MS_BIND, _MS_REC, _MS_NOSUID, _MS_NODEV, _MS_NOEXEC = 0x1000, 0x4000, 2, 4, 8
+
+
+def interpreter_paths() -> List[str]:
+    """Give what this interpreter needs to read: its prefixes and the places that it imports from."""
+    found = [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix, *sys.path]
+    found += os.environ.get("LD_LIBRARY_PATH", "").split(":")
+    return [path for path in found if path and path != "/" and os.path.exists(path)]
+
+
+def enter(base: str, readable: Iterable[str], work_bytes: int) -> None:
+    """Change to a new root, in a mount namespace of our own whose mounts are private.
+
+    Args:
+        base: an existing empty directory; the new root is put together there.
+        readable: files and directories beyond the system's that are visible, at their own paths and read-only.
+        work_bytes: the size limit of the work directory.
+
+    Raises:
+        OSError: the kernel refuses one of the steps.
+    """
+    _namespaces.mount("tmpfs", base, "tmpfs", _MS_NOSUID | _MS_NODEV, "size=1m,nr_inodes=4096,mode=0755")
+    wanted = [*_SYSTEM, *("/etc/" + name for name in _ETC), *map(os.path.abspath, readable)]
+    for path in _outermost(wanted):
+        _show(base, path)
+    for name in _DEVICES:
+        _show(base, "/dev/" + name)
+    os.symlink("/proc/self/fd", base + "/dev/fd")
+    for path in _ALSO:
+        if not os.path.lexists(base + path):
+            os.makedirs(os.path.dirname(base + path), exist_ok=True)
+            os.symlink(WORK, base + path)
+    os.mkdir(base + WORK)
+    os.mkdir(base + "/proc")
+    # The kernel gives a fresh /proc only to those who see one already.
+    _namespaces.mount("proc", base + "/proc", "proc", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC)
+    _namespaces.read_only(base)
+    _namespaces.fresh_tmpfs(base + WORK, work_bytes, replace=False)
+    os.chdir(base)
+    _namespaces.call("pivot_root", b".", b".")
+    _namespaces.unmount(".")
+    os.chdir("/")
+
+
+def _outermost(paths: Iterable[str]) -> List[str]:
+    """Give existing paths, and what their links point to, without those that lie inside another one."""
+    found = set()
+    for path in paths:
+        if os.path.lexists(path):
+            found.add(path)
+            found.add(os.path.realpath(path))
+    inner = {p for p in found for parent in _parents(p) if parent in found and not os.path.islink(parent)}
+    return sorted(p for p in found - inner if os.path.lexists(p))
+
+
+def _parents(path: str) -> List[str]:
+    parents = []
+    while path not in ("/", ""):
+        path = os.path.dirname(path)
+        parents.append(path)
+    return parents[:-1]
+
+
+def _show(base: str, path: str) -> None:
+    """Make a path visible under the new root: a link as a link, anything else as a bind mount."""
+    target = base + path
+    if not os.path.lexists(path) or os.path.lexists(target):
+        return
+    os.makedirs(os.path.dirname(target), exist_ok=True)
+    if os.path.islink(path):
+        os.symlink(os.readlink(path), target)
+        return
+    if os.path.isdir(path):
+        os.mkdir(target)
+    else:
+        os.close(os.open(target, os.O_CREAT | os.O_WRONLY, 0o644))
+    _namespaces.mount(path, target, None, _MS_BIND | _MS_REC)

@@ -1,0 +1,128 @@
+"""Seccomp: system calls that no solution of a programming task needs and that reach beyond the box are refused.
+
+The filter is built once per kind of job, in the zygote, and installed by the child as its last step. It checks the
+architecture first, since a number means another call in another one, and refuses x32's numbers altogether.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import struct
+from typing import Dict, List, Tuple
+
+__all__ = ["LAYERS", "Filter"]
+
+LAYERS = {"seccomp": "no new processes, sockets, mounts, tracing, keys or kernel programs"}
+
+_PR_SET_SECCOMP, _MODE_FILTER = 22, 2
+_CLONE_THREAD = 0x00010000
+#: CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET.
+_CLONE_NEW_ANY = 0x00020000 | 0x02000000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x20000000 | 0x40000000
+
+#: Machine → (the architecture as the kernel reports it, system calls). Numbers from 424 on are the same everywhere.
+_COMMON = {
+    **{"pidfd_getfd": 438, "io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427},
+    **{"open_tree": 428, "move_mount": 429, "fsopen": 430, "fsconfig": 431, "fsmount": 432, "fspick": 433},
+    **{"clone3": 435, "mount_setattr": 442, "quotactl_fd": 443},
+}
+_X86_64 = {
+    **{"ptrace": 101, "process_vm_readv": 310, "process_vm_writev": 311, "kcmp": 312},
+    **{"mount": 165, "umount2": 166, "pivot_root": 155, "chroot": 161, "unshare": 272, "setns": 308},
+    **{"keyctl": 250, "add_key": 248, "request_key": 249, "bpf": 321, "perf_event_open": 298, "userfaultfd": 323},
+    **{"kexec_load": 246, "kexec_file_load": 320, "init_module": 175, "finit_module": 313, "delete_module": 176},
+    **{"reboot": 169, "swapon": 167, "swapoff": 168, "sethostname": 170, "setdomainname": 171, "acct": 163},
+    **{"quotactl": 179, "open_by_handle_at": 304, "settimeofday": 164, "clock_settime": 227, "clock_adjtime": 305},
+    **{"adjtimex": 159, "syslog": 103, "vhangup": 153, "iopl": 172, "ioperm": 173, "modify_ldt": 154},
+    **{"socket": 41, "clone": 56, "fork": 57, "vfork": 58},
+}
+_AARCH64 = {
+    **{"ptrace": 117, "process_vm_readv": 270, "process_vm_writev": 271, "kcmp": 272},
+    **{"mount": 40, "umount2": 39, "pivot_root": 41, "chroot": 51, "unshare": 97, "setns": 268},
+    **{"keyctl": 219, "add_key": 217, "request_key": 218, "bpf": 280, "perf_event_open": 241, "userfaultfd": 282},
+    **{"kexec_load": 104, "kexec_file_load": 294, "init_module": 105, "finit_module": 273, "delete_module": 106},
+    **{"reboot": 142, "swapon": 224, "swapoff": 225, "sethostname": 161, "setdomainname": 162, "acct": 89},
+    **{"quotactl": 60, "open_by_handle_at": 265, "settimeofday": 170, "clock_settime": 112, "clock_adjtime": 266},
+    **{"adjtimex": 171, "syslog": 116, "vhangup": 58},
+    **{"socket": 198, "clone": 220},
+}
+_MACHINES: Dict[str, Tuple[int, Dict[str, int]]] = {
+    "x86_64": (0xC000003E, {**_X86_64, **_COMMON}),
+    "aarch64": (0xC00000B7, {**_AARCH64, **_COMMON}),
+}
+_X32_BIT = 0x40000000
+_SPECIAL = ("socket", "clone", "fork", "vfork", "clone3")
+
+_LOAD, _JUMP_EQUAL, _JUMP_AT_LEAST, _JUMP_ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
+#: Offsets in struct seccomp_data; the low half of the first argument on little-endian machines.
+_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16
+
+
+class _Program(ctypes.Structure):
+    _fields_ = [("length", ctypes.c_ushort), ("instructions", ctypes.c_void_p)]
+
+
+class Filter:
+    """A filter, ready to be installed by a process that will not get new privileges.
+
+    Args:
+        processes: whether new processes are allowed; threads always are.
+        network: whether sockets are allowed; pairs of connected ones, which event loops need, always are.
+
+    Raises:
+        OSError: there is no table for this machine.
+    """
+
+    def __init__(self, *, processes: bool, network: bool) -> None:
+        text = b"".join(struct.pack("=HBBI", *instruction) for instruction in _assemble(processes, network))
+        self._text = ctypes.create_string_buffer(text, len(text))
+        self._program = _Program(len(text) // 8, ctypes.addressof(self._text))
+        self._pointer = ctypes.byref(self._program)
+        self._prctl = ctypes.PyDLL(None, use_errno=True).prctl
+
+    def enter(self) -> None:
+        """Install the filter in this process for good.
+
+        Raises:
+            OSError: the kernel refuses.
+        """
+        if self._prctl(_PR_SET_SECCOMP, _MODE_FILTER, self._pointer, 0, 0):
+            number = ctypes.get_errno()
+            raise OSError(number, "seccomp: %s" % os.strerror(number))
+
+
+def _assemble(processes: bool, network: bool) -> List[Tuple[int, int, int, int]]:
+    """Give the filter's instructions: (code, jump if true, jump if false, constant)."""
+    machine = os.uname().machine
+    if machine not in _MACHINES:
+        raise OSError(errno.ENOSYS, "no table of system calls for %s" % machine)
+    architecture, numbers = _MACHINES[machine]
+    program = [
+        (_LOAD, 0, 0, _ARCHITECTURE),
+        (_JUMP_EQUAL, 1, 0, architecture),
+        (_RETURN, 0, 0, _KILL),
+        (_LOAD, 0, 0, _NUMBER),
+    ]
+    if machine == "x86_64":
+        program += [(_JUMP_AT_LEAST, 0, 1, _X32_BIT), (_RETURN, 0, 0, _ERRNO | errno.ENOSYS)]
+    refused = {name: errno.EPERM for name in numbers if name not in _SPECIAL}
+    refused["clone3"] = errno.ENOSYS  # its flags lie in memory, which a filter can't read; libraries then use clone
+    if not network:
+        refused["socket"] = errno.EACCES
+    if not processes:
+        refused.update((name, errno.EPERM) for name in ("fork", "vfork") if name in numbers)
+    for name, number in refused.items():
+        program += [(_JUMP_EQUAL, 0, 1, numbers[name]), (_RETURN, 0, 0, _ERRNO | number)]
+    # clone: never into new namespaces; without CLONE_THREAD, which makes a process, only where these are allowed.
+    program += [
+        (_JUMP_EQUAL, 0, 5, numbers["clone"]),
+        (_LOAD, 0, 0, _FIRST_ARGUMENT),
+        (_JUMP_ANY_BIT, 2, 0, _CLONE_NEW_ANY),
+        (_JUMP_ANY_BIT, 2, 0 if not processes else 2, _CLONE_THREAD),
+        (_RETURN, 0, 0, _ERRNO | errno.EPERM),
+        (_RETURN, 0, 0, _ERRNO | errno.EPERM),
+        (_RETURN, 0, 0, _ALLOW),
+    ]
+    return program
