@@ -24,9 +24,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from measure import machine
+
 import codeeval as ce
 from codeeval.errors import InvalidProblem
-from measure import machine
 
 #: Compute-heavy tasks, left out where the cost of judging is compared.
 _HEAVY = {f"HumanEval/{i}" for i in (32, 36, 38, 39, 50, 62, 75, 147)}
@@ -76,7 +77,9 @@ def _report(name: str, cases: Sequence[Case], executor: ce.Executor) -> None:
     for case, a, b in zip(cases, split, same, strict=True):
         if a.passed != b.passed or (case.recorded is not None and a.passed != case.recorded):
             record = {None: "", True: " record: passed;", False: " record: failed;"}[case.recorded]
-            print(f"- {case.label}:{record} split: {a.status} {a.message[:160]!r}; same box: {b.status} {b.message[:160]!r}")
+            print(
+                f"- {case.label}:{record} split: {a.status} {a.message[:99]!r}; same box: {b.status} {b.message[:99]!r}"
+            )
     answers, opaque = _count_answers(executor, [c.split for c in cases])
     print(f"\nanswers: {answers}, of them outside the codec: {opaque} ({opaque / max(answers, 1):.4%})")
     finished = {ce.Status.PASSED, ce.Status.FAILED, ce.Status.COMPILE_ERROR}
@@ -96,7 +99,9 @@ def _report(name: str, cases: Sequence[Case], executor: ce.Executor) -> None:
     spread = ", ".join(f"{form} {min(v):.2f}–{max(v):.2f}" for form, v in figures.items())
     print(f"CPU ms per program over {len(cheap)} cheap programs (least of 3; range {spread}):")
     print(f"split {best['split']:.2f}, same box {best['same box']:.2f}, floor {best['floor']:.2f}; ", end="")
-    print(f"split / same box {best['split'] / best['same box']:.2f}, split / floor {best['split'] / best['floor']:.2f}\n")
+    print(
+        f"split / same box {best['split'] / best['same box']:.2f}, split / floor {best['split'] / best['floor']:.2f}\n"
+    )
 
 
 def _run(executor: ce.Executor, programs: Sequence[ce.Program]) -> tuple[list[ce.Execution], float]:
@@ -135,7 +140,9 @@ def _floor(programs: Sequence[ce.Program]) -> float:
         json.dump([f"{p.code}\n{p.check.source if p.check else ''}" for p in programs], file)
         file.flush()
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([sys.executable, "-s", "-W", "ignore", "-c", script, file.name], check=True, stderr=subprocess.DEVNULL)
+        subprocess.run(
+            [sys.executable, "-s", "-W", "ignore", "-c", script, file.name], check=True, stderr=subprocess.DEVNULL
+        )
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
@@ -181,7 +188,9 @@ finally:
     return ce.Program(files=dict(program.files), main=program.main, limits=program.limits, check=counted)
 
 
-def _case(label: str, prompt: str, test: str, entry_point: str, code: str, recorded: bool | None, **options: Any) -> Case:
+def _case(
+    label: str, prompt: str, test: str, entry_point: str, code: str, recorded: bool | None, **options: Any
+) -> Case:
     programs = {}
     for strength in (ce.Strength.SPLIT, ce.Strength.SAME_BOX):
         problem = ce.Problem.from_test(
@@ -249,7 +258,8 @@ def _mbpp_plus(path: Path) -> Iterator[Case]:
 def _entry_point(test: str, code: str) -> str:
     """Find the function under test: the first name that the test calls and the solution defines."""
     defined = set(re.findall(r"^(?:def|class)\s+(\w+)", code, re.MULTILINE))
-    return next((name for name in re.findall(r"(\w+)\s*\(", test) if name in defined), sorted(defined)[0])
+    called: list[str] = re.findall(r"(\w+)\s*\(", test)
+    return next((name for name in called if name in defined), min(defined))
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:
@@ -259,7 +269,9 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _statuses(executions: Sequence[ce.Execution]) -> str:
-    return ", ".join(f"{status} {count}" for status, count in sorted(Counter(e.status.value for e in executions).items()))
+    return ", ".join(
+        f"{status} {count}" for status, count in sorted(Counter(e.status.value for e in executions).items())
+    )
 
 
 if __name__ == "__main__":

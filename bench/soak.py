@@ -101,4 +101,7 @@ def main(count: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 16_400))
+    with tempfile.TemporaryDirectory() as own:  # apart from what other programs do on this machine
+        tempfile.tempdir = own
+        code_of_exit = main(int(sys.argv[1]) if len(sys.argv) > 1 else 16_400)
+    sys.exit(code_of_exit)

@@ -342,19 +342,23 @@ def _drawn(sampler: Sampler, run: Run) -> Iterator[Sample]:
             yield from drawn
 
 
-def _problem_set(problems: Sequence[Problem]) -> ProblemSet:
+def _problem_set(problems: object) -> ProblemSet:
     if isinstance(problems, str):
         raise TypeError(f"problems must be a ProblemSet, but got {problems!r}; did you mean load({problems!r})?")
+    if not isinstance(problems, Iterable):
+        raise TypeError(f"problems must be a ProblemSet, but got {problems!r:.200}")
     found = problems if isinstance(problems, ProblemSet) else ProblemSet(problems)
     if not len(found):
         raise ValueError(f"there is nothing to evaluate: {found!r}")
     return found
 
 
-def _check_ports(sampler: Sampler, executor: Executor | None, metrics: Sequence[Metric]) -> None:
+def _check_ports(sampler: object, executor: object, metrics: object) -> None:
     """Refuse what is no sampler, executor or metric, where a newcomer still sees which argument it was."""
     if isinstance(sampler, type) or not callable(getattr(sampler, "sample", None)):
-        remedy = f"; for a file, RecordedSampler({os.fspath(sampler)!r})" if isinstance(sampler, str | os.PathLike) else ""
+        remedy = (
+            f"; for a file, RecordedSampler({os.fspath(sampler)!r})" if isinstance(sampler, str | os.PathLike) else ""
+        )
         raise TypeError(f"sampler must have a method sample(problems, n), but got {sampler!r:.200}{remedy}")
     if executor is not None and not isinstance(executor, Executor):
         remedy = f"; did you mean {executor.__name__}()?" if isinstance(executor, type) else ""

@@ -312,7 +312,9 @@ def _literal(value: Any) -> str:
     try:
         ast.literal_eval(text)
     except (SyntaxError, ValueError) as error:
-        raise InvalidProblem(f"{value!r:.200} has no literal form; write the test as code with Problem.from_test") from error
+        raise InvalidProblem(
+            f"{value!r:.200} has no literal form; write the test as code with Problem.from_test"
+        ) from error
     return text
 
 

@@ -74,7 +74,16 @@ class Limits:
     "`none`: no network at all; `loopback`: its own loopback interface; `host`: the machine's network."
 
     def __post_init__(self) -> None:
-        for name in ("cpu_s", "wall_s", "memory_bytes", "stdout_bytes", "report_bytes", "file_bytes", "processes", "threads"):
+        for name in (
+            "cpu_s",
+            "wall_s",
+            "memory_bytes",
+            "stdout_bytes",
+            "report_bytes",
+            "file_bytes",
+            "processes",
+            "threads",
+        ):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float):
                 raise TypeError(f"Limits.{name} must be a number, but got {value!r}")

@@ -95,7 +95,10 @@ class ScriptSuite:
         if not any(not isinstance(n, ast.Import | ast.ImportFrom) and not _is_docstring(n) for n in tree.body):
             raise InvalidProblem("a problem needs tests, but there is only a comment, a docstring or imports")
         source = test
-        if any(isinstance(node, ast.FunctionDef) and node.name == "check" for node in tree.body) and entry_point != "check":
+        if (
+            any(isinstance(node, ast.FunctionDef) and node.name == "check" for node in tree.body)
+            and entry_point != "check"
+        ):
             source = f"{test}\ncheck({entry_point})\n"
         setup = prompt if _is_python(prompt) else ""
         free = _free_names(source) - {entry_point}

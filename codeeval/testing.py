@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import json
-import pickle
+import pickle  # noqa: TID251  # an executor's own configuration, made here
 import random
 import threading
 import time
@@ -158,7 +158,9 @@ def check_sampler(sampler: Sampler, problems: Sequence[Problem], n: int = 2) -> 
         for sample in samples:
             _promise(isinstance(sample, Sample), f"it gives Sample values, but gave {sample!r:.200}")
             _promise(sample.task_id in task_ids, f"it samples what it was asked for, but gave {sample.task_id!r}")
-            _promise(isinstance(sample.completion, str), f"completions are strings, but it gave {sample.completion!r:.200}")
+            _promise(
+                isinstance(sample.completion, str), f"completions are strings, but it gave {sample.completion!r:.200}"
+            )
             _promise(_is_json(dict(sample.metadata)), f"metadata is JSON data, but it gave {sample.metadata!r:.200}")
         counts = Counter(s.task_id for s in samples)
         for task_id in task_ids:
@@ -254,7 +256,9 @@ def _check_progress(executor: Executor, max_pulled: int) -> None:
 
     executions = dict(executor.execute(slow()))
     ran = float(executions[0].stdout or "inf")
-    _promise(ran < unblocked, "executions proceed while the input blocks, but the first one waited for the second program")
+    _promise(
+        ran < unblocked, "executions proceed while the input blocks, but the first one waited for the second program"
+    )
 
 
 def _check_isolation(executor: Executor, max_pulled: int) -> None:
@@ -270,7 +274,9 @@ def _check_isolation(executor: Executor, max_pulled: int) -> None:
     executions = dict(executor.execute(map(_adding, codes)))
     for position, code in enumerate(codes):
         if code is nosy:
-            _promise(executions[position].passed, f"a program is not disturbed by the one before: {codes[position - 1]!r}")
+            _promise(
+                executions[position].passed, f"a program is not disturbed by the one before: {codes[position - 1]!r}"
+            )
         else:
             _promise(not executions[position].passed, f"a program without an answer never passes: {code!r}")
 
@@ -298,7 +304,7 @@ def _check_life_cycle(factory: Callable[[], Executor]) -> None:
     executor = factory()
     executor.close()  # never used
     _promise(executor.run(_adding(_GOOD)).passed, "a closed executor starts again when it is used")
-    copy = pickle.loads(pickle.dumps(executor))
+    copy = pickle.loads(pickle.dumps(executor))  # noqa: S301
     try:
         _promise(copy.run(_adding(_GOOD)).passed, "an executor pickles as its configuration")
     finally:

@@ -85,9 +85,7 @@ class TestExactInterval:
 
 class TestIntervalsOfAMean:
     @pytest.mark.parametrize(("interval", "times"), [("normal", 1.959964), ("student", 2.776445)])
-    def test_normal_and_students_are_mean_and_standard_errors(
-        self, interval: IntervalName, times: float
-    ) -> None:
+    def test_normal_and_students_are_mean_and_standard_errors(self, interval: IntervalName, times: float) -> None:
         stderr = math.sqrt(sum((s - 0.5) ** 2 for s in SCORES) / 4 / 5)
 
         estimate = mean_over_problems(SCORES, interval)

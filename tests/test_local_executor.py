@@ -77,6 +77,13 @@ def work_directories() -> set[str]:
     return {name for name in os.listdir(tempfile.gettempdir()) if name.startswith("codeeval-")}
 
 
+@pytest.fixture(autouse=True)
+def _own_temporary_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep apart what these tests leave from what others on this machine do."""
+    monkeypatch.setattr(tempfile, "tempdir", os.fspath(tmp_path))
+    monkeypatch.setenv("TMPDIR", os.fspath(tmp_path))
+
+
 @pytest.fixture
 def executor() -> Iterator[LocalExecutor]:
     with LocalExecutor(workers=1) as executor:
@@ -194,7 +201,7 @@ def test_a_daemonic_process() -> None:
 @pytest.fixture
 def public_path() -> Iterator[Path]:
     """A directory that other users can read, as pytest's own can't be."""
-    with tempfile.TemporaryDirectory() as path:
+    with tempfile.TemporaryDirectory(dir="/tmp") as path:
         os.chmod(path, 0o755)  # noqa: S103
         yield Path(path)
 

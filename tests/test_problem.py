@@ -105,7 +105,7 @@ def test_a_set_is_addressed_sliced_and_filtered() -> None:
     assert problems[1:].task_ids == ("b", "c")
     assert problems.subset(["c", "a"]).task_ids == ("a", "c")
     assert problems.filter(lambda p: bool(p.canonical_solution)).task_ids == ("b",)
-    assert "a" in problems
+    assert problems.__contains__("a")
     assert problems[:1].version == problems.version
 
 

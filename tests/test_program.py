@@ -32,7 +32,7 @@ PROGRAM = Program(files={"candidate.py": "def f(x): return x"}, main="candidate.
     ],
 )
 def test_a_digest_changes_with_everything_that_a_verdict_depends_on(change: dict[str, Any]) -> None:
-    fields = {"files": PROGRAM.files, "main": PROGRAM.main, "check": CHECK} | change
+    fields: dict[str, Any] = {"files": PROGRAM.files, "main": PROGRAM.main, "check": CHECK} | change
 
     assert Program(**fields).digest() != PROGRAM.digest()
 

@@ -82,7 +82,9 @@ def test_free_names_of_the_tests_become_modules_or_names_of_the_candidate() -> N
 
 
 def test_what_the_prompt_defines_is_not_asked_of_the_candidate() -> None:
-    made = suite("assert f(helper(1)) == 1", prompt="import math\ndef helper(x):\n    return x\ndef f(x):\n    '''.'''\n")
+    made = suite(
+        "assert f(helper(1)) == 1", prompt="import math\ndef helper(x):\n    return x\ndef f(x):\n    '''.'''\n"
+    )
 
     assert (made.names, dict(made.modules)) == ((), {})
     assert made.setup.startswith("import math")
@@ -94,7 +96,15 @@ def test_a_prompt_in_prose_sets_nothing_up() -> None:
 
 @pytest.mark.parametrize(
     "test",
-    ["", "   \n", "# only a comment\n", "import math\n", '"""Only a docstring."""\n', "assert f(1 ==\n", "assert f('\0')"],
+    [
+        "",
+        "   \n",
+        "# only a comment\n",
+        "import math\n",
+        '"""Only a docstring."""\n',
+        "assert f(1 ==\n",
+        "assert f('\0')",
+    ],
 )
 def test_tests_that_could_never_fail_or_run_are_refused(test: str) -> None:
     with pytest.raises(InvalidProblem):

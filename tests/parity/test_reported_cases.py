@@ -31,9 +31,7 @@ def cases() -> list[dict[str, Any]]:
         return []
     rows = [json.loads(line) for line in CASES.read_text(encoding="utf-8").splitlines()]
     return [
-        row
-        for row in rows
-        if row["language"] == "python" and row["mode"] == "function" and row["id"].startswith(KINDS)
+        row for row in rows if row["language"] == "python" and row["mode"] == "function" and row["id"].startswith(KINDS)
     ]
 
 
