@@ -112,9 +112,9 @@ def _start(config: Dict[str, Any], wanted: "set[str]", flags: int, missing: Dict
     hello = ours.recv(1 << 16).decode("utf-8", "replace")
     kind, _, text = hello.partition(" ")
     if kind == "ready":
-        held = text.split(",") if text else []
+        held = text.split(",")
         refused = dict(item.split("=", 1) for item in ours.recv(1 << 16).decode().split("\n") if item)
-        return Zygote(pid, ours, {name: LAYERS[name] for name in held}, {**missing, **refused})
+        return Zygote(pid, ours, {name: text for name, text in LAYERS.items() if name in held}, {**missing, **refused})
     ours.close()
     os.waitpid(pid, 0)
     if kind == "refused":
