@@ -68,7 +68,7 @@ class Comparison:
     test: str
     "`McNemar exact` or `paired permutation`."
     interval: str
-    "How the interval of the difference was made: `paired bootstrap` or `plus two`."
+    "How the interval of the difference was made: `Student's t`, `plus two` or `paired bootstrap`."
     gained: tuple[TaskChange, ...]
     "Tasks on which b scores higher, largest change first."
     lost: tuple[TaskChange, ...]

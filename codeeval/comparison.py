@@ -10,7 +10,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,7 +22,7 @@ from codeeval.comparability import Kind, SettingDifference, setting_differences,
 from codeeval.compared import Comparison, Comparisons, Flip, RunSpread, TaskChange
 from codeeval.errors import NotComparable
 from codeeval.metrics.base import mean_over_problems
-from codeeval.metrics.paired import Correction, adjust_p_values, paired_difference
+from codeeval.metrics.paired import Correction, Interval, adjust_p_values, paired_difference
 from codeeval.metrics.pass_at_k import pass_at_k
 from codeeval.program import Status
 from codeeval.results import Results
@@ -33,6 +33,7 @@ __all__ = ["Comparison", "Comparisons", "Flip", "RunSpread", "TaskChange", "comp
 Run = Results | str | os.PathLike[str]
 On = Literal["all", "common"]
 Floats = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
 
 
 def compare(
@@ -44,6 +45,7 @@ def compare(
     k: int = 1,
     ignore: Iterable[str] = (),
     names: tuple[str, str] | None = None,
+    interval: Interval = "t",
     replicates: int = 10_000,
     seed: int = 0,
 ) -> Comparison:
@@ -62,7 +64,8 @@ def compare(
         k: compare pass@k.
         ignore: blocking settings that may differ, by name ("limits.cpu_s") or by group ("limits"), and "withheld".
         names: what the runs are called; by default the directories' names, or else "a" and "b".
-        replicates: of the bootstrap and the permutation test.
+        interval: of the difference: `t` or `bootstrap`; see `codeeval.metrics.paired.paired_difference`.
+        replicates: of the permutation test and the bootstrap.
         seed: of both; the same seed gives the same numbers.
 
     Raises:
@@ -72,8 +75,10 @@ def compare(
         ResultsError: a run directory cannot be read.
     """
     label_a, label_b = _names(a, b) if names is None else names
+    if label_a == label_b:
+        raise ValueError(f"names must tell the runs apart, but got {names!r}")
     side_a, side_b = _side(label_a, [a]), _side(label_b, [b])
-    return _compare(side_a, side_b, _Options(on, suite, k, _ignored(ignore), replicates, seed))
+    return _compare(side_a, side_b, _Options(on, suite, k, _ignored(ignore), interval, replicates, seed))
 
 
 def compare_many(
@@ -85,6 +90,7 @@ def compare_many(
     suite: str | None = None,
     k: int = 1,
     ignore: Iterable[str] = (),
+    interval: Interval = "t",
     replicates: int = 10_000,
     seed: int = 0,
 ) -> Comparisons:
@@ -102,6 +108,7 @@ def compare_many(
         suite: as for `compare`.
         k: as for `compare`.
         ignore: as for `compare`.
+        interval: as for `compare`.
         replicates: as for `compare`.
         seed: as for `compare`.
 
@@ -114,7 +121,7 @@ def compare_many(
         raise ValueError(f"compare_many needs at least two names, but got {list(results)}")
     if baseline is not None and baseline not in results:
         raise ValueError(f"baseline must be one of {list(results)}, but got {baseline!r}")
-    options = _Options(on, suite, k, _ignored(ignore), replicates, seed)
+    options = _Options(on, suite, k, _ignored(ignore), interval, replicates, seed)
     sides = {name: _side(name, _runs(name, runs)) for name, runs in results.items()}
     for side in sides.values():
         _refuse_other_runs(side, options)
@@ -125,7 +132,7 @@ def compare_many(
     pairs = tuple(_compare(side_a, side_b, options) for side_a, side_b in wanted)
     p_values = [pair.p_value for pair in pairs]
     return Comparisons(
-        scores={name: mean_over_problems(_scores(side, side.task_ids, options, None)) for name, side in sides.items()},
+        scores={name: mean_over_problems(_table(side, options).mean(axis=1)) for name, side in sides.items()},
         spreads={name: _spread(side, options) for name, side in sides.items()},
         pairs=pairs,
         p_adjusted=tuple(float(p) for p in adjust_p_values(p_values, correction)),
@@ -143,6 +150,7 @@ class _Options:
     suite: str | None
     k: int
     ignore: tuple[str, ...]
+    interval: Interval
     replicates: int
     seed: int
 
@@ -191,10 +199,13 @@ def _side(name: str, runs: Sequence[Run]) -> _Side:
 
 
 def _compare(a: _Side, b: _Side, options: _Options) -> Comparison:
-    common = [task_id for task_id in a.task_ids if task_id in set(b.task_ids)]
+    in_b = set(b.task_ids)
+    common = [task_id for task_id in a.task_ids if task_id in in_b]
     settings = _settings(a, b, common, options)
     first_n = min(a.n_samples, b.n_samples) if options.on == "common" else None
-    scores_a, scores_b = (_scores(side, common, options, first_n) for side in (a, b))  # (P,), (P,)
+    verdicts_a, verdicts_b = (_verdicts(side, common, options.suite, first_n) for side in (a, b))
+    counts_a, counts_b = _counts(verdicts_a), _counts(verdicts_b)  # (P, R, 2)
+    scores_a, scores_b = (_scores_by_run(counts, options.k).mean(axis=1) for counts in (counts_a, counts_b))  # (P,)
     is_compared = ~np.isnan(scores_a) & ~np.isnan(scores_b)
     task_ids = tuple(task_id for task_id, is_in in zip(common, is_compared, strict=True) if is_in)
     if not task_ids:
@@ -202,10 +213,15 @@ def _compare(a: _Side, b: _Side, options: _Options) -> Comparison:
             f"{a.name} and {b.name} have no task with {options.k} judged sample{'s' * (options.k > 1)} in both"
         )
     paired = paired_difference(
-        scores_a[is_compared], scores_b[is_compared], replicates=options.replicates, rng=options.seed
+        scores_a[is_compared],
+        scores_b[is_compared],
+        interval=options.interval,
+        replicates=options.replicates,
+        rng=options.seed,
     )
-    verdicts_a, verdicts_b = (_verdicts(side, task_ids, options.suite, first_n) for side in (a, b))
-    changes = _changes(task_ids, verdicts_a, verdicts_b, scores_a[is_compared], scores_b[is_compared])
+    rows = zip(common, counts_a, counts_b, scores_a, scores_b, is_compared, strict=True)
+    changes = [_change(*row) for *row, is_in in rows if is_in]
+    verdicts_a, verdicts_b = ({task_id: v[task_id] for task_id in task_ids} for v in (verdicts_a, verdicts_b))
     by_size = sorted(changes, key=lambda change: -abs(change.score_b - change.score_a))
     return Comparison(
         name_a=a.name,
@@ -246,10 +262,14 @@ def _settings(a: _Side, b: _Side, common: Sequence[str], options: _Options) -> t
         shared = [name for name in a.suites if name in b.suites]
         if options.suite not in shared:
             raise ValueError(f"suite must be one that both runs have, {shared}, but got {options.suite!r}")
-    found = [
-        replace(s, ignored=True) if s.kind is Kind.BLOCKING and options.accepts(s.name) else s
-        for s in setting_differences(a.manifest, b.manifest, task_ids=common, suite=options.suite)
-    ]
+    by_name: dict[str, SettingDifference] = {}
+    for one, other in product(a.runs, b.runs):
+        for s in setting_differences(one.manifest, other.manifest, task_ids=common, suite=options.suite):
+            s = replace(s, ignored=s.kind is Kind.BLOCKING and options.accepts(s.name))
+            # Of several runs some may not record a setting that others do, and there it differs.
+            if s.name not in by_name or s.kind is Kind.BLOCKING:
+                by_name[s.name] = s
+    found = tuple(by_name.values())
     reasons = _withheld(a, b, options)
     reasons += _other_tasks_or_samples(a, b, common, options)
     blocking = [s for s in found if s.kind is Kind.BLOCKING and not s.ignored]
@@ -259,7 +279,7 @@ def _settings(a: _Side, b: _Side, common: Sequence[str], options: _Options) -> t
         raise NotComparable(
             f"{a.name} and {b.name} are not comparable: {'; '.join(reasons)}. {' '.join(ways)}".rstrip()
         )
-    return tuple(found)
+    return found
 
 
 def _withheld(a: _Side, b: _Side, options: _Options) -> list[str]:
@@ -341,26 +361,28 @@ def _verdicts(side: _Side, task_ids: Sequence[str], suite: str | None, first_n: 
     return {task_id: [run[:first_n] for run in runs] for task_id, runs in verdicts.items()}
 
 
-def _scores(side: _Side, task_ids: Sequence[str], options: _Options, first_n: int | None) -> Floats:
-    """Give pass@k per task, shape (P,), averaged over the runs; NaN where a run has not k judged samples."""
-    verdicts = _verdicts(side, task_ids, options.suite, first_n)
-    scores: Floats = _scores_by_run(verdicts, options.k).mean(axis=1)
-    return scores
+def _counts(verdicts: _Verdicts) -> Counts:
+    """Give n and c per task and run, shape (P, R, 2): judged and passing samples."""
+    statuses = [[[status for _, status, _ in run] for run in runs] for runs in verdicts.values()]
+    return np.array(
+        [[(len(run) - run.count(Status.SANDBOX_ERROR), run.count(Status.PASSED)) for run in runs] for runs in statuses],
+        dtype=np.int64,
+    )
 
 
-def _scores_by_run(verdicts: _Verdicts, k: int) -> Floats:
-    n_and_c = np.array([[_counts(run) for run in runs] for runs in verdicts.values()], dtype=np.int64)  # (P, R, 2)
-    n, c = n_and_c[..., 0], n_and_c[..., 1]  # (P, R)
+def _scores_by_run(counts: Counts, k: int) -> Floats:
+    """Give pass@k per task and run, shape (P, R); NaN where there are not k judged samples."""
+    n, c = counts[..., 0], counts[..., 1]  # (P, R)
     return pass_at_k(n.reshape(-1), c.reshape(-1), k)[:, 0].reshape(n.shape)
 
 
-def _counts(run: Sequence[tuple[int, Status, str]]) -> tuple[int, int]:
-    statuses = [status for _, status, _ in run if status.is_judged]
-    return len(statuses), statuses.count(Status.PASSED)
+def _table(side: _Side, options: _Options) -> Floats:
+    """Give pass@k of all that there is per task and run, shape (P, R)."""
+    return _scores_by_run(_counts(_verdicts(side, side.task_ids, options.suite, None)), options.k)
 
 
 def _spread(side: _Side, options: _Options) -> RunSpread:
-    table = _scores_by_run(_verdicts(side, side.task_ids, options.suite, None), options.k)  # (P, R)
+    table = _table(side, options)
     table = table[~np.isnan(table).any(axis=1)]
     means = table.mean(axis=0) if table.size else np.full(len(side.runs), np.nan)  # (R,)
     return RunSpread(
@@ -372,19 +394,11 @@ def _spread(side: _Side, options: _Options) -> RunSpread:
     )
 
 
-def _changes(
-    task_ids: Sequence[str], a: _Verdicts, b: _Verdicts, scores_a: Floats, scores_b: Floats
-) -> list[TaskChange]:
-    changes = []
-    for row, task_id in enumerate(task_ids):
-        (n_a, c_a), (n_b, c_b) = (
-            map(sum, zip(*(_counts(run) for run in verdicts[task_id]), strict=True)) for verdicts in (a, b)
-        )
-        score_a, score_b = float(scores_a[row]), float(scores_b[row])
-        changes.append(
-            TaskChange(task_id=task_id, c_a=c_a, n_a=n_a, c_b=c_b, n_b=n_b, score_a=score_a, score_b=score_b)
-        )
-    return changes
+def _change(task_id: str, a: Counts, b: Counts, score_a: float, score_b: float) -> TaskChange:
+    """Tell how a task fares, from its counts of shape (R, 2), over all runs together."""
+    (n_a, c_a), (n_b, c_b) = a.sum(axis=0).tolist(), b.sum(axis=0).tolist()
+    score_a, score_b = float(score_a), float(score_b)
+    return TaskChange(task_id=task_id, c_a=c_a, n_a=n_a, c_b=c_b, n_b=n_b, score_a=score_a, score_b=score_b)
 
 
 def _flips(a: _Verdicts, b: _Verdicts) -> Iterator[Flip]:

@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -221,6 +221,28 @@ class TestPairedDifference:
         assert found.difference.value == pytest.approx(0.2)
         assert found.difference.n_problems == 1
 
+    @pytest.mark.parametrize("method", ["t", "bootstrap"])
+    def test_both_intervals_are_about_two_standard_errors_wide(self, method: Literal["t", "bootstrap"]) -> None:
+        rng = np.random.default_rng(0)
+
+        found = paired_difference(rng.random(200), rng.random(200), interval=method).difference
+
+        assert found.ci_high - found.ci_low == pytest.approx(2 * 1.972 * found.stderr, rel=0.02)
+        assert (found.ci_high + found.ci_low) / 2 == pytest.approx(found.value, abs=0.002)
+
+    def test_the_t_interval_is_scipys(self) -> None:
+        stats = pytest.importorskip("scipy.stats", reason="scipy is an independent check")
+        a, b = np.random.default_rng(0).random((2, 50))
+
+        found = paired_difference(a, b).difference
+
+        low, high = stats.ttest_rel(b, a).confidence_interval(0.95)
+        assert [found.ci_low, found.ci_high] == pytest.approx([low, high], rel=1e-9)
+
+    def test_an_unknown_interval_is_refused(self) -> None:
+        with pytest.raises(ValueError, match="percentile"):
+            paired_difference([0.5], [0.5], interval="percentile")  # type: ignore[arg-type]  # what is tested
+
     @pytest.mark.parametrize("b", [[0.5], [1.5, 0.0], [math.nan, math.nan]])
     def test_what_cannot_be_paired_is_refused(self, b: list[float]) -> None:
         with pytest.raises(ValueError, match=r"one score per problem|shares|nothing to compare"):
@@ -285,9 +307,10 @@ class TestCompare:
         rng = np.random.default_rng(0)
         a, b = (with_rates(rng.integers(0, 6, 60).tolist(), 5) for _ in range(2))
 
-        first, second = compare(a, b), compare(a, b)
+        first, second = (compare(a, b, interval="bootstrap") for _ in range(2))
 
         assert first.interval == "paired bootstrap"
+        assert compare(a, b).interval == "Student's t"
         assert first.to_dict() == second.to_dict()
 
     def test_swapping_the_runs_swaps_the_sign(self) -> None:
@@ -528,3 +551,16 @@ class TestShown:
 
 def test_manifests_that_agree_differ_in_nothing() -> None:
     assert setting_differences(MANIFEST, json.loads(json.dumps(MANIFEST))) == ()
+
+
+def test_runs_of_one_name_would_not_be_told_apart() -> None:
+    with pytest.raises(ValueError, match="tell the runs apart"):
+        compare(run({"a": "P"}), run({"a": "P"}), names=("x", "x"))
+
+
+def test_a_setting_that_only_some_runs_of_a_model_record_still_blocks() -> None:
+    recorded = run({"a": "P"}, limits__cpu_s=3.0)
+    silent = Results(manifest={"n_samples": 1}, task_ids=recorded.task_ids, attempts=recorded.attempts)
+
+    with pytest.raises(NotComparable, match=r"limits\.cpu_s is 3\.0 in x, 10\.0 in y"):
+        compare_many({"x": [silent, recorded], "y": run({"a": "P"})})

@@ -15,6 +15,7 @@ from codeeval.results import Estimate
 
 __all__ = [
     "Correction",
+    "Interval",
     "PairedDifference",
     "adjust_p_values",
     "benjamini_hochberg",
@@ -26,6 +27,7 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 Correction = Literal["holm", "benjamini-hochberg"]
+Interval = Literal["t", "bootstrap"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -39,33 +41,43 @@ class PairedDifference:
     test: str
     "Which test the p-value is of."
     interval: str
-    "How the interval was made."
+    "How the interval was made: `Student's t`, `plus two` or `paired bootstrap`."
 
 
 def paired_difference(
-    a: npt.ArrayLike, b: npt.ArrayLike, *, replicates: int = 10_000, rng: np.random.Generator | int = 0
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    *,
+    interval: Interval = "t",
+    replicates: int = 10_000,
+    rng: np.random.Generator | int = 0,
 ) -> PairedDifference:
     """Compare the scores of two models on the same problems: b - a.
 
     Scores that are all 0 or 1 (one sample per problem) are tested by McNemar's exact test, others by flipping signs.
-    The interval is the percentile bootstrap over problems, its percentiles expanded for the number of problems. It
-    fails where few problems tell anything; with one sample per problem, or fewer than 20 problems that differ, it is
-    *plus two*: Student's t over the P differences and two imagined problems, of which half a one speaks for each
-    side.
+    The interval is Student's t over the differences, or the percentile bootstrap over problems, its percentiles
+    expanded for the number of problems. In simulations (`bench/paired.py`) the first holds the truth in 94 to 96 % of
+    cases, the second in 92 to 95 %. Both fail where few problems tell anything; with one sample per problem, or fewer
+    than 20 problems that differ, it is *plus two*: Student's t over the P differences and two imagined problems, of
+    which half a one speaks for each side.
 
     Args:
         a: shape (P,), in [0, 1]; NaN where a problem has no score.
         b: the same for the other model; problems without both scores are left out.
+        interval: `t` or `bootstrap`.
         replicates: of the bootstrap, and of the test where there are too many sign patterns to count.
         rng: a generator, or the seed of a new one.
 
     Raises:
-        ValueError: the shapes differ, a score lies outside [0, 1], or no problem has both scores.
+        ValueError: the shapes differ, a score lies outside [0, 1], no problem has both scores, or the interval is
+            unknown.
 
     Source:
         Agresti and Min 2005, doi:10.1002/sim.1781 (plus two); Hesterberg 2015, doi:10.1080/00031305.2015.1089789,
         section 4.3 (expanded percentiles).
     """
+    if interval not in ("t", "bootstrap"):
+        raise ValueError(f"interval must be 't' or 'bootstrap', but got {interval!r}")
     a, b = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     if a.shape != b.shape or a.ndim != 1:
         raise ValueError(f"a and b must hold one score per problem, in one order; got shapes {a.shape} and {b.shape}")
@@ -84,14 +96,16 @@ def paired_difference(
     else:
         test, p_value = "paired permutation", sign_flip_test(differences, replicates=replicates, rng=rng)
     if is_binary or np.count_nonzero(differences) < _FEW:
-        interval, (low, high) = "plus two", _plus_two(differences)
+        method, (low, high) = "plus two", _plus_two(differences)
+    elif interval == "t":
+        method, (low, high) = "Student's t", _student(differences)
     else:
-        interval, (low, high) = "paired bootstrap", _expanded_percentiles(differences, replicates, rng)
+        method, (low, high) = "paired bootstrap", _expanded_percentiles(differences, replicates, rng)
     stderr = float(differences.std(ddof=1)) / math.sqrt(differences.size) if differences.size > 1 else math.nan
     difference = Estimate(
         value=float(differences.mean()), stderr=stderr, ci_low=low, ci_high=high, per_problem=per_problem
     )
-    return PairedDifference(difference=difference, p_value=p_value, test=test, interval=interval)
+    return PairedDifference(difference=difference, p_value=p_value, test=test, interval=method)
 
 
 def mcnemar_exact(gained: int, lost: int) -> float:
@@ -195,7 +209,7 @@ def adjust_p_values(p_values: npt.ArrayLike, correction: Correction | None) -> F
 _COUNTED = 18
 "Up to so many differences all 2^18 sign patterns are counted."
 _FEW = 20
-"With fewer differing problems the bootstrap sees too little of what might have been."
+"With fewer differing problems the sample shows too little of what might have been."
 
 
 def _random_sums(magnitudes: Floats, replicates: int, rng: np.random.Generator) -> Floats:
@@ -218,6 +232,13 @@ def _expanded_percentiles(differences: Floats, replicates: int, rng: np.random.G
     tail = normal_cdf(-math.sqrt(size / (size - 1)) * t_quantile(0.975, size - 1))
     low, high = np.quantile(paired_bootstrap(differences, replicates, rng), [tail, 1 - tail])
     return float(low), float(high)
+
+
+def _student(differences: Floats) -> tuple[float, float]:
+    center = float(differences.mean())
+    stderr = float(differences.std(ddof=1)) / math.sqrt(differences.size)
+    half = t_quantile(0.975, differences.size - 1) * stderr
+    return max(-1.0, center - half), min(1.0, center + half)
 
 
 def _plus_two(differences: Floats) -> tuple[float, float]:
