@@ -84,13 +84,6 @@ def _own_temporary_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("TMPDIR", os.fspath(tmp_path))
 
 
-@pytest.fixture(autouse=True)
-def _own_temporary_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep apart what these tests leave from what others on this machine do."""
-    monkeypatch.setattr(tempfile, "tempdir", os.fspath(tmp_path))
-    monkeypatch.setenv("TMPDIR", os.fspath(tmp_path))
-
-
 @pytest.fixture
 def executor() -> Iterator[LocalExecutor]:
     with LocalExecutor(workers=1) as executor:
