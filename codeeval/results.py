@@ -18,7 +18,7 @@ from codeeval import _display
 from codeeval.program import Status
 from codeeval.sample import Attempt
 
-__all__ = ["Estimate", "Results", "Tags"]
+__all__ = ["Estimate", "Results", "Tags", "TaskSummary"]
 
 Counts = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 
@@ -61,6 +61,21 @@ class Estimate:
 
     def __repr__(self) -> str:
         return f"Estimate({self}, {self.n_problems} problems)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskSummary:
+    """What became of one task's samples."""
+
+    task_id: str
+    n: int
+    "Samples judged."
+    c: int
+    "Of those, passed."
+    statuses: Mapping[Status, int]
+    "How many samples ended how, in the order of `Status`; a SANDBOX_ERROR is not judged, so not in `n`."
+    cpu_s: float
+    "Mean CPU seconds per sample; 0 where none was run."
 
 
 class Results:
@@ -206,9 +221,26 @@ class Results:
             a for a in self.attempts if not a.passed and (task_id is None or a.sample.task_id == task_id)
         )
 
+    def per_task(self, suite: str | None = None) -> _display.Tasks:
+        """Give a `TaskSummary` per task, in the order of the set; renders as a table.
+
+        Args:
+            suite: tell of this suite alone instead of all suites together.
+
+        Raises:
+            KeyError: no attempt has such a suite.
+        """
+        statuses: dict[str, list[Status]] = {task_id: [] for task_id in self.task_ids}
+        cpu_s = dict.fromkeys(self.task_ids, 0.0)
+        for attempt, status in zip(self.attempts, self.statuses(suite), strict=True):
+            if status is not None:
+                statuses[attempt.sample.task_id].append(status)
+                cpu_s[attempt.sample.task_id] += _cpu_s(attempt, suite)
+        return _display.Tasks(_summary(task_id, ended, cpu_s[task_id]) for task_id, ended in statuses.items())
+
     def slowest(self, count: int = 5) -> list[tuple[str, float]]:
         """Give the problems whose attempts took most CPU seconds on average, slowest first."""
-        cpu_s = np.array([sum(e.cpu_s for e in a.executions.values()) for a in self.attempts], dtype=np.float64)
+        cpu_s = np.array([_cpu_s(a) for a in self.attempts], dtype=np.float64)  # (A,)
         n = np.bincount(self._rows, minlength=len(self.task_ids))
         mean = np.bincount(self._rows, weights=cpu_s, minlength=len(self.task_ids)) / np.maximum(n, 1)
         return [(self.task_ids[row], float(mean[row])) for row in np.argsort(-mean, kind="stable")[:count] if n[row]]
@@ -275,6 +307,20 @@ def _overall(statuses: list[Status]) -> Status | None:
     if Status.SANDBOX_ERROR in statuses:
         return Status.SANDBOX_ERROR
     return next((status for status in statuses if status is not Status.PASSED), Status.PASSED)
+
+
+def _cpu_s(attempt: Attempt, suite: str | None = None) -> float:
+    return sum(e.cpu_s for name, e in attempt.executions.items() if suite in (None, name))
+
+
+def _summary(task_id: str, ended: list[Status], cpu_s: float) -> TaskSummary:
+    return TaskSummary(
+        task_id=task_id,
+        n=sum(status.is_judged for status in ended),
+        c=ended.count(Status.PASSED),
+        statuses={status: count for status in Status if (count := ended.count(status))},
+        cpu_s=cpu_s / max(1, len(ended)),
+    )
 
 
 def _number(value: float) -> float | None:

@@ -86,12 +86,12 @@ def hostile_results(text: str) -> Results:
 
 def shown_as_text(text: str) -> list[str]:
     r = hostile_results(text)
-    return [str(r), repr(r.failures())]
+    return [str(r), repr(r.failures()), repr(r.per_task())]
 
 
 def shown_as_html(text: str) -> list[str]:
     r = hostile_results(text)
-    return [r._repr_html_(), r.failures()._repr_html_()]
+    return [r._repr_html_(), r.failures()._repr_html_(), r.per_task()._repr_html_()]
 
 
 class _Tags(HTMLParser):

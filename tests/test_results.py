@@ -171,6 +171,42 @@ class TestScores:
         assert r.slowest(1) == [("b", 3.0)]
 
 
+class TestPerTask:
+    def test_every_task_has_its_counts_statuses_and_mean_cpu_seconds(self, two_suites: Results) -> None:
+        a, b, c = two_suites.per_task()
+
+        assert [(t.task_id, t.n, t.c) for t in (a, b, c)] == [("a", 2, 1), ("b", 0, 0), ("c", 0, 0)]
+        assert [dict(t.statuses) for t in (a, b, c)] == [{P: 1, F: 1}, {OURS: 1}, {}]
+
+    def test_cpu_seconds_are_a_mean_over_samples_of_all_suites_or_of_one(self) -> None:
+        r = results(["a"], attempt("a", 0, cpu_s=1.0, base=P, plus=P), attempt("a", 1, cpu_s=4.0, base=P, plus=F))
+
+        assert (r.per_task()[0].cpu_s, r.per_task("plus")[0].cpu_s) == (5.0, 2.5)
+        assert (r.per_task("base")[0].c, r.per_task("plus")[0].c) == (2, 1)
+
+    def test_counts_agree_with_the_arrays(self, two_suites: Results) -> None:
+        for suite in (None, "base", "plus"):
+            n, c = two_suites.counts(suite)
+            tasks = two_suites.per_task(suite)
+            assert ([t.n for t in tasks], [t.c for t in tasks]) == (n.tolist(), c.tolist())
+
+    def test_it_renders_as_a_table_and_so_does_a_slice(self, two_suites: Results) -> None:
+        tasks = two_suites.per_task()
+
+        assert str(tasks).split("\n")[1].split() == ["a", "1", "of", "2", "1", "passed,", "1", "failed", "0.00", "s"]
+        assert "1 sandbox_error" in str(tasks[1:])
+        assert "1 of 2" not in str(tasks[1:])
+        assert "1 of 2" in tasks._repr_html_()
+        assert str(results([]).per_task()) == "no tasks"
+
+    def test_what_is_left_out_of_the_table_is_counted(self) -> None:
+        tasks = results([f"t/{i}" for i in range(1_300)]).per_task()
+
+        assert str(tasks).endswith("… and 1,100 more; per_task()[200:] shows the next")
+        assert "… and 300 more" in tasks._repr_html_()
+        assert len(tasks) == 1_300
+
+
 class TestFailures:
     def test_gives_the_attempts_that_did_not_pass(self, two_suites: Results) -> None:
         assert [(a.sample.task_id, a.sample.index) for a in two_suites.failures()] == [("a", 1), ("b", 0)]
@@ -190,3 +226,4 @@ def test_results_survive_pickling(two_suites: Results) -> None:
     assert copy["pass@1"].value == two_suites["pass@1"].value
     assert str(copy) == str(two_suites)
     assert list(pickle.loads(pickle.dumps(two_suites.failures()))) == list(two_suites.failures())
+    assert pickle.loads(pickle.dumps(two_suites.per_task())) == two_suites.per_task()
