@@ -123,7 +123,9 @@ class Problem:
         Raises:
             InvalidProblem: there are no cases, or a value has no literal form.
         """
-        lines = [f"assert {entry_point}({', '.join(map(_literal, args))}) == {_literal(want)}" for args, want in cases]
+        if isinstance(cases, str | Mapping):
+            raise InvalidProblem(f"{task_id}: cases must be a list of (arguments, expected), but got {cases!r:.120}")
+        lines = [_assertion(f"{task_id}, case {i}", entry_point, case) for i, case in enumerate(cases)]
         if not lines:
             raise InvalidProblem(f"{task_id}: a problem needs tests, but there are no cases")
         return cls.from_test(task_id, prompt, "\n".join(lines) + "\n", entry_point, **options)
@@ -168,7 +170,7 @@ class ProblemSet(Sequence[Problem]):
         cls,
         rows: Iterable[Mapping[str, Any]] | str,
         *,
-        columns: Mapping[str, str] = _NOTHING,
+        columns: Mapping[str, str] | None = None,
         name: str = "custom",
         **options: Any,
     ) -> ProblemSet:
@@ -186,6 +188,7 @@ class ProblemSet(Sequence[Problem]):
         """
         if isinstance(rows, str) or hasattr(rows, "__fspath__"):
             rows = _read_rows(rows)
+        columns = columns or _NOTHING
         unknown = set(columns) - _ROW_FIELDS
         if unknown:
             raise ValueError(f"columns may map {sorted(_ROW_FIELDS)}, but got {sorted(unknown)}")
@@ -229,6 +232,8 @@ class ProblemSet(Sequence[Problem]):
         Raises:
             KeyError: an id is not in this set.
         """
+        if isinstance(task_ids, str):
+            raise TypeError(f"subset takes a collection of ids, but got the string {task_ids!r}; write [{task_ids!r}]")
         wanted = set(task_ids)
         for task_id in wanted:
             self[task_id]
@@ -302,6 +307,22 @@ def _read_rows(path: Any) -> Iterator[Mapping[str, Any]]:
 
     for _, row in read_jsonl(path):
         yield row
+
+
+def _assertion(label: str, entry_point: str, case: object) -> str:
+    """Give a case as an assert; what merely looks like a case would test something that nobody meant."""
+    if not isinstance(case, list | tuple) or len(case) != 2:
+        raise InvalidProblem(f"{label}: a case is (arguments, expected), as in ((1, 2), 3), but got {case!r:.120}")
+    arguments, expected = case
+    if not isinstance(arguments, list | tuple):
+        raise InvalidProblem(
+            f"{label}: the arguments must be a list or a tuple, but got {arguments!r:.120}; "
+            f"for a single argument write (({arguments!r:.60},), {expected!r:.60})"
+        )
+    try:
+        return f"assert {entry_point}({', '.join(map(_literal, arguments))}) == {_literal(expected)}"
+    except InvalidProblem as error:
+        raise InvalidProblem(f"{label}: {error}") from error
 
 
 def _literal(value: Any) -> str:

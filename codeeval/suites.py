@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import difflib
 import functools
 import sys
 from collections.abc import Iterator, Mapping
@@ -82,7 +83,8 @@ class ScriptSuite:
             strength: overrides what the syntax tree suggests.
 
         Raises:
-            InvalidProblem: the tests are empty or not Python, or the entry point is no identifier.
+            InvalidProblem: the tests are empty, not Python, run nothing or never use the entry point, or that is no
+                identifier.
         """
         if not isinstance(entry_point, str) or not entry_point.isidentifier():
             raise InvalidProblem(f"the entry point must be the name of a function, but got {entry_point!r}")
@@ -92,14 +94,10 @@ class ScriptSuite:
             tree = _parse(test)
         except (SyntaxError, ValueError) as error:
             raise InvalidProblem(f"the tests are not Python: {error}") from error
-        if not any(not isinstance(n, ast.Import | ast.ImportFrom) and not _is_docstring(n) for n in tree.body):
-            raise InvalidProblem("a problem needs tests, but there is only a comment, a docstring or imports")
         source = test
-        if (
-            any(isinstance(node, ast.FunctionDef) and node.name == "check" for node in tree.body)
-            and entry_point != "check"
-        ):
+        if _defines(tree, "check") and entry_point != "check":
             source = f"{test}\ncheck({entry_point})\n"
+        _refuse_idle(tree, source, entry_point)
         setup = prompt if _is_python(prompt) else ""
         free = _free_names(source) - {entry_point}
         modules: dict[str, str] = {}
@@ -175,6 +173,38 @@ _SHARED_ATTRIBUTES = frozenset(
     "cache_info cache_clear".split()
 )
 _SHARED_NAMES = frozenset("globals vars open input exec eval compile __import__ getattr setattr".split())
+
+
+def _refuse_idle(tree: ast.Module, source: str, entry_point: str) -> None:
+    """Refuse tests that would pass any candidate, since running them calls nothing.
+
+    Raises:
+        InvalidProblem: says what is defined but not called, or that the entry point is never used.
+    """
+    acting = [node for node in tree.body if not _is_passive(node)]
+    if not acting and (entry_point == "check" or not _defines(tree, "check")):
+        named = [n.name for n in tree.body if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)]
+        if not named:
+            raise InvalidProblem("a problem needs tests, but there are only comments, imports and constants")
+        close = difflib.get_close_matches("check", named, n=1)
+        raise InvalidProblem(
+            f"the tests define {', '.join(named)}, but nothing calls it, so every candidate would pass; "
+            + (f"did you mean check instead of {close[0]}?" if close else "name it check(candidate), or call it")
+        )
+    if not any(isinstance(n, ast.Name) and n.id == entry_point for n in ast.walk(_parse(source))):
+        raise InvalidProblem(f"the tests never use the entry point {entry_point!r}")
+
+
+def _defines(tree: ast.Module, name: str) -> bool:
+    return any(isinstance(node, ast.FunctionDef) and node.name == name for node in tree.body)
+
+
+def _is_passive(node: ast.stmt) -> bool:
+    """Say whether a statement only makes names: definitions, imports, docstrings, constants."""
+    if isinstance(node, ast.Assign | ast.AnnAssign):
+        return not any(isinstance(inner, ast.Call) for inner in ast.walk(node))
+    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom | ast.Pass
+    return isinstance(node, kinds) or _is_docstring(node)
 
 
 def _is_docstring(node: ast.stmt) -> bool:

@@ -187,3 +187,25 @@ def test_equal_limits_are_one_limit_however_they_are_written() -> None:
     digests = {p.suites["tests"].program("x", problem=p, limits=p.limits).digest() for p in (one, same)}
 
     assert len(digests) == 1
+
+
+@pytest.mark.parametrize(
+    ("cases", "hint"),
+    [
+        ([("ab", "ba")], r"arguments must be a list or a tuple.*\(\('ab',\), 'ba'\)"),
+        ([(1, 2)], r"case 0: the arguments must be"),
+        ([((1,), 2), 5], r"case 1: a case is"),
+        ([((1,), 2, 3)], r"a case is"),
+        ([{"input": [1], "output": 2}], r"a case is"),
+        ({"input": 1}, r"cases must be a list"),
+        ("[[[1], 2]]", r"cases must be a list"),
+    ],
+)
+def test_what_merely_looks_like_cases_is_refused(cases: Any, hint: str) -> None:
+    with pytest.raises(InvalidProblem, match=hint):
+        Problem.from_io("p", "", cases, "f")
+
+
+def test_a_string_of_ids_is_not_taken_for_its_letters() -> None:
+    with pytest.raises(TypeError, match=r"\['a'\]"):
+        ProblemSet([add("a")]).subset("a")

@@ -47,10 +47,10 @@ def test_tests_that_share_values_only_are_judged_split(test: str) -> None:
         "import random\nrandom.seed(3)\nassert f() == 4",
         "import io, contextlib\nwith contextlib.redirect_stdout(io.StringIO()) as s:\n    f()\nassert s.getvalue()",
         "from unittest import mock\nwith mock.patch('time.time'):\n    assert f() == 1",
-        "assert 'def f' in open(__file__).read()",
+        "assert 'def f' in open(__file__).read() and f(1)",
         "import inspect\nassert inspect.signature(f)",
         "assert f.__doc__",
-        "assert globals()['f'](1) == 1",
+        "assert globals()['f'](1) == f(1)",
         "from .helpers import x\nassert f(x)",
     ],
 )
@@ -135,3 +135,35 @@ def test_a_suite_survives_pickling() -> None:
 
 def test_strength_depends_on_the_tests_and_never_on_a_candidate() -> None:
     assert script_strength("assert f(1) == 1", canonical_solution="class f: pass") is Strength.SPLIT
+
+
+@pytest.mark.parametrize(
+    ("test", "hint"),
+    [
+        ("def chek(candidate):\n    assert candidate(1) == 2\n", "did you mean check instead of chek"),
+        ("def test_f():\n    assert f(1) == 2\n", "test_f, but nothing calls it"),
+        (
+            "import unittest\nclass T(unittest.TestCase):\n    def test(self): self.assertEqual(f(1), 2)\n",
+            "T, but nothing",
+        ),
+        ("METADATA = {'a': 1}\n", "only comments, imports and constants"),
+        ("assert g(1) == 2\n", "never use the entry point 'f'"),
+    ],
+)
+def test_tests_that_would_pass_every_candidate_are_refused(test: str, hint: str) -> None:
+    with pytest.raises(InvalidProblem, match=hint):
+        suite(test)
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "METADATA = {}\ndef check(candidate):\n    assert candidate(1) == 2\n",
+        "result = f(1)\nassert result == 2\n",
+        "for x in range(3):\n    assert f(x) == x\n",
+        "def test():\n    assert f(1) == 2\ntest()\n",
+        "seen = [f(x) for x in range(3)]\nassert seen == [0, 1, 2]\n",
+    ],
+)
+def test_tests_that_run_are_accepted(test: str) -> None:
+    assert suite(test).entry_point == "f"
