@@ -520,8 +520,8 @@ ATTACKS = {
         layers=("seccomp",),
     ),
     "read_the_home_directory": Attack(
-        "the caller's home directory and files have no name in the box",
-        f"import os\ndef f(x):\n  for p in {[os.path.expanduser('~/.bashrc'), os.path.abspath(__file__)]!r}:\n"
+        "the home directory, logs and secrets of the machine have no name in the box",
+        f"import os\ndef f(x):\n  for p in {[os.path.expanduser('~/.bashrc'), '/etc/shadow', '/var/log', '/home']!r}:\n"
         "    if os.path.exists(p): return 2\n  return 3",
         (F,),
         layers=("root",),
