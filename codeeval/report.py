@@ -27,16 +27,17 @@ from codeeval.metrics import mean_over_problems, pass_at_k
 from codeeval.program import Status
 from codeeval.results import Results
 from codeeval.sample import Attempt
+from codeeval.store import load_results
 
 __all__ = ["report"]
 
 
 def report(
-    results: Results,
+    results: Results | str | os.PathLike[str],
     path: str | os.PathLike[str],
     *,
     title: str | None = None,
-    baseline: Results | None = None,
+    baseline: Results | str | os.PathLike[str] | None = None,
 ) -> Path:
     """Write results as one HTML file that can be mailed, archived and printed.
 
@@ -44,20 +45,25 @@ def report(
     differ and fit, and the file says how many it left out. It appears whole or not at all.
 
     Args:
-        results: what is shown.
-        path: the file; directories above it are made, an older file is replaced.
+        results: what is shown: results, or the path of a run directory, with the scores that
+            `load_results` gives.
+        path: the file, in a folder that is there; an older file is replaced.
         title: the heading; by default the benchmark's name.
-        baseline: results of the same problems to compare with.
+        baseline: results of the same problems to compare with, or the path of their run directory.
 
     Returns:
         The path of the file.
 
     Raises:
-        ResultsError: the file cannot be written; says why.
+        ResultsError: the file cannot be written or a run directory cannot be read; says why.
         NotComparable: `baseline` cannot be compared with the results; says which setting differs.
     """
-    page = _page(results, title, baseline)
     target = Path(path).expanduser()
+    if not target.parent.is_dir():
+        raise ResultsError(
+            f"cannot write the report {target}: there is no folder {target.parent}; make it first", path=target
+        )
+    page = _page(_read(results), title, baseline)
     try:
         _write(target, page)
     except OSError as error:
@@ -65,9 +71,16 @@ def report(
     return target
 
 
+def _read(results: Results | str | os.PathLike[str]) -> Results:
+    if isinstance(results, Results):
+        return results
+    if not isinstance(results, str | os.PathLike):
+        raise TypeError(f"results must be Results or the path of a run directory, but got {results!r:.200}")
+    return load_results(results)
+
+
 def _write(target: Path, page: str) -> None:
     """Replace the target only when the page is complete."""
-    target.parent.mkdir(parents=True, exist_ok=True)
     if target.is_dir():
         raise IsADirectoryError(0, "it is a directory; name a file in it, as report.html", str(target))
     scratch = target.with_name(f".{os.getpid()}.{target.name}")
@@ -78,7 +91,7 @@ def _write(target: Path, page: str) -> None:
         scratch.unlink(missing_ok=True)
 
 
-def _page(results: Results, title: str | None, baseline: Results | None) -> str:
+def _page(results: Results, title: str | None, baseline: Results | str | os.PathLike[str] | None) -> str:
     shown = escaped(line(benchmark_name(results.manifest) if title is None else title, 200))
     sections = [
         *_scores(results),
@@ -192,7 +205,7 @@ def _endings(results: Results) -> Iterator[str]:
         yield _section("How attempts ended", *bars)
 
 
-def _comparison(results: Results, baseline: Results | None) -> Iterator[str]:
+def _comparison(results: Results, baseline: Results | str | os.PathLike[str] | None) -> Iterator[str]:
     if baseline is None:
         return
     compared = compare(baseline, results, names=("baseline", "this run"))

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import codeeval as ce
 from codeeval.card import report_card
 from codeeval.errors import NotComparable, ResultsError
 from codeeval.metrics import PassAtK, StatusRates
@@ -23,6 +24,7 @@ from codeeval.program import Execution, Status, TestResult
 from codeeval.report import report
 from codeeval.results import Estimate, Results
 from codeeval.sample import Attempt, Sample
+from codeeval.testing import FakeExecutor
 
 HOSTILE = (
     '</pre></details></style></title><script>document.title="owned"</script>'
@@ -264,18 +266,41 @@ class TestHarmless:
 
 
 class TestWriting:
-    def test_gives_the_path_and_makes_the_directories_above_it(self, tmp_path: Path) -> None:
-        path = report(a_run(), tmp_path / "a" / "b" / "report.html")
+    def test_gives_the_path_and_leaves_nothing_else(self, tmp_path: Path) -> None:
+        path = report(a_run(), tmp_path / "report.html")
 
-        assert path == tmp_path / "a" / "b" / "report.html"
-        assert [file.name for file in path.parent.iterdir()] == ["report.html"]
+        assert path == tmp_path / "report.html"
+        assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
+
+    def test_a_folder_that_is_not_there_is_named_and_not_made(self, tmp_path: Path) -> None:
+        with pytest.raises(ResultsError, match="there is no folder .*typo; make it first"):
+            report(a_run(), tmp_path / "typo" / "report.html")
+
+        assert list(tmp_path.iterdir()) == []
+
+    def test_run_directories_will_do_as_well_as_results(self, tmp_path: Path) -> None:
+        problems = ce.ProblemSet([ce.Problem.from_test("add/0", "def add(a, b):\n", "assert add(1, 2) == 3", "add")])
+        sampler = ce.RecordedSampler([{"task_id": "add/0", "completion": "    return a + b\n"}])
+        run = tmp_path / "run"
+        results = ce.evaluate(problems, sampler, FakeExecutor(), out=run, cache=False)
+
+        path = report(str(run), tmp_path / "read.html", baseline=run)
+
+        assert "Against the baseline" in path.read_text("utf-8")
+        assert report(run, tmp_path / "1").read_text() == report(results, tmp_path / "2").read_text()
+
+    def test_what_is_no_results_is_refused_with_what_was_wanted(self, tmp_path: Path) -> None:
+        with pytest.raises(TypeError, match="Results or the path of a run directory"):
+            report([], tmp_path / "r.html")  # type: ignore[arg-type]  # what is tested
+        with pytest.raises(ResultsError, match="no run directory"):
+            report(tmp_path, tmp_path / "r.html")
 
     @pytest.mark.parametrize("name", ["taken/report.html", "folder"])
     def test_a_path_that_cannot_be_written_is_named(self, tmp_path: Path, name: str) -> None:
         (tmp_path / "taken").write_text("a file")
         (tmp_path / "folder").mkdir()
 
-        with pytest.raises(ResultsError, match=rf"cannot write the report .*{name}: .*(directory|exists)") as caught:
+        with pytest.raises(ResultsError, match=rf"cannot write the report .*{name}: .*(directory|folder)") as caught:
             report(a_run(), tmp_path / name)
 
         assert caught.value.path == str(tmp_path / name)
