@@ -217,6 +217,14 @@ class TestResultsReport:
         assert "PARTIAL 1/2 problems" in lines["pass@2"]
         assert "1–2 per problem" in str(r)
 
+    def test_seconds_of_the_slowest_say_what_they_are_a_mean_of(self) -> None:
+        sample = Sample(task_id="a", completion="x")
+        slow = Attempt(sample=sample, code="x", executions={"t": Execution(status=Status.PASSED, cpu_s=1.5)})
+
+        shown = str(Results(manifest={}, task_ids=["a"], attempts=[slow]))
+
+        assert "mean CPU per sample: a 1.50 s" in shown
+
     def test_withheld_scores_are_replaced_by_the_reason(self) -> None:
         r = self.scored(2, 2, withheld="5 of 100 attempts were not judged")
         r.metrics["pass@1"] = Estimate(value=0.123)
@@ -280,6 +288,27 @@ class TestFailures:
             assert "AssertionError" in shown
             assert "test 1" not in shown
             assert "3 |" not in shown
+
+    def test_a_traceback_does_not_repeat_the_message_above_it(self) -> None:
+        message = "ZeroDivisionError: division by zero; in `assert f(1) == 2`"
+        execution = Execution(
+            status=Status.FAILED,
+            message=message,
+            stderr=f"Traceback (most recent call last):\n    return 1 / 0\n{message}\n",
+            tests=(TestResult(name="0", passed=False, message=message),),
+        )
+        attempt = Attempt(sample=Sample(task_id="a", completion=""), code="x", executions={"tests": execution})
+
+        shown = repr(_display.Failures([attempt]))
+
+        assert shown.count("ZeroDivisionError") == 1
+        assert shown.endswith("    return 1 / 0")
+
+    def test_stderr_that_is_the_message_alone_is_not_shown_again(self) -> None:
+        execution = Execution(status=Status.CRASHED, message="killed", stderr="killed\n")
+        attempt = Attempt(sample=Sample(task_id="a", completion=""), code="x", executions={"tests": execution})
+
+        assert "end of stderr" not in repr(_display.Failures([attempt]))
 
     def test_a_suite_that_passed_is_not_blamed(self) -> None:
         good, bad = Execution(status=Status.PASSED, stderr="fine"), Execution(status=Status.CRASHED, signal=11)

@@ -118,9 +118,18 @@ def _evidence(attempt: Attempt) -> Iterator[tuple[str, str]]:
         if execution.message and execution.message not in [test.message for test in failing[:_TESTS]]:
             yield f"{line(suite, 40)}", head(execution.message, _MESSAGE_CHARS)
         cut = " (was longer than what is kept)" if execution.truncated else ""
-        for stream, written in (("stderr", execution.stderr), ("stdout", execution.stdout)):
+        shown = [*(test.message for test in failing[:_TESTS]), execution.message]
+        stderr = _without_end(execution.stderr, shown)
+        for stream, written in (("stderr", stderr), ("stdout", execution.stdout)):
             if written.strip():
                 yield f"{line(suite, 40)}, end of {stream}{cut}", tail(written, _STREAM_CHARS)
+
+
+def _without_end(written: str, shown: Sequence[str]) -> str:
+    """Drop a traceback's last lines where they are what was shown above it already."""
+    rest = written.rstrip("\n")
+    said = next((message for message in shown if message and f"\n{rest}".endswith(f"\n{message}")), "")
+    return rest[: len(rest) - len(said)] if said else written
 
 
 _SUITES, _TESTS = 4, 5

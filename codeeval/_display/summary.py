@@ -204,7 +204,7 @@ def _status_shares(counts: Mapping[Status, int]) -> list[str]:
 
 def _slowest_facts(results: Results) -> list[tuple[str, str]]:
     slowest = [f"{line(task_id, 40)} {cpu_s:.2f} s" for task_id, cpu_s in results.slowest() if cpu_s > 0]
-    return [("slowest (CPU)", " · ".join(slowest))] if slowest else []
+    return [("slowest", f"mean CPU per sample: {' · '.join(slowest)}")] if slowest else []
 
 
 def _isolation_facts(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
