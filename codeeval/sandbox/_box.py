@@ -1,0 +1,251 @@
+"""One job, seen from the judge: the child's sockets and pipes, its deadlines, and the facts about how it ended."""
+
+from __future__ import annotations
+
+import array
+import marshal
+import os
+import select
+import socket
+import struct
+import time
+from typing import Any, Dict, List, NoReturn, Optional, Tuple
+
+from codeeval.sandbox import _codec, _harness, _zygote
+
+__all__ = ["MAX_S", "Box", "CallerGone", "Stop", "ZygoteLost"]
+
+#: A program that writes this many times what is kept of its output is stopped.
+_OUTPUT_FACTOR = 256
+_CHUNK = 1 << 16
+#: How often a running child's clock is read at least; several threads burn CPU faster than the wall clock moves.
+_LOOK_S = 0.5
+#: Seconds in which the zygote must start a child, after clearing up behind the one before.
+_START_S = 30.0
+#: Larger limits are no limits, and more than the kernel's calls can take.
+MAX_S, _MAX_BYTES = 1e8, 1 << 62
+
+
+# None of these is an Exception, so that tests which catch those don't catch them.
+
+
+class CallerGone(BaseException):
+    """Nobody waits for a verdict any more."""
+
+
+class ZygoteLost(BaseException):
+    """There is nobody to run programs any more."""
+
+    def __init__(self, *, started: bool) -> None:
+        super().__init__()
+        self.started = started
+
+
+class Stop(BaseException):
+    """Ends the tests from inside a call that they make; the reason is in the box."""
+
+
+class Box:
+    """One job: the child's control socket and output pipes, its deadlines, and the facts about how it ended."""
+
+    def __init__(self, caller_fd: int, zygote: _zygote.Zygote, limits: Dict[str, Any]) -> None:
+        self.zygote = zygote
+        self.limits = limits
+        self.control, theirs = socket.socketpair()
+        self.control.setblocking(False)
+        self.out, out = os.pipe()
+        self.err, err = os.pipe()
+        self.received = bytearray()
+        self.output: Dict[int, bytearray] = {self.out: bytearray(), self.err: bytearray()}
+        self.written = {self.out: 0, self.err: 0}
+        self.facts: Dict[str, Any] = {}
+        self.stopped = False
+        self.started = self.heard = False
+        self.trace = ""
+        self.last: Optional[Tuple[str, Tuple[Any, ...], Dict[str, Any], Any]] = None
+        self.poller = select.poll()
+        for fd in (self.control.fileno(), self.out, self.err):
+            self.poller.register(fd, select.POLLIN)
+        # Level-triggered for good once it hangs up, so it wakes us just once: we leave.
+        self.poller.register(caller_fd, getattr(select, "POLLRDHUP", 0))
+        self.caller_fd = caller_fd
+        order = _zygote.JOB.pack(
+            b"J",
+            # The backstop counts in clock ticks, which on a loaded machine can be a quarter more than what really ran.
+            int(2 * min(limits["cpu_s"], MAX_S)) + 5,
+            int(min(limits["memory_bytes"], _MAX_BYTES)),
+            int(min(limits["file_bytes"], _MAX_BYTES)),
+            limits["processes"] > 1,
+            limits["network"] != "none",
+        )
+        self.max_received = limits["report_bytes"] + 2 * _CHUNK
+        socket_fds = [theirs.fileno(), out, err]
+        self.begin = time.monotonic()
+        self.wall_deadline = self.begin + _START_S
+        self.next_look = self.begin + _LOOK_S
+        try:
+            rights = array.array("i", socket_fds)
+            zygote.channel.sendmsg([order], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
+        except OSError:
+            raise ZygoteLost(started=False) from None
+        finally:
+            theirs.close()
+            os.close(out)
+            os.close(err)
+
+    def stop(self, **facts: Any) -> NoReturn:
+        """Note why the job is over and end the tests. The first reason stands."""
+        if not self.stopped:
+            self.facts.update(facts)
+            self.stopped = True
+        raise Stop
+
+    def send(self, message: Any) -> None:
+        """Send one frame to the child."""
+        if self.stopped:
+            raise Stop
+        text = marshal.dumps(message)
+        data = memoryview(_codec.HEADER.pack(len(text)) + text)
+        while data:
+            try:
+                data = data[self.control.send(data) :]
+            except BlockingIOError:
+                self.poller.modify(self.control.fileno(), select.POLLIN | select.POLLOUT)
+                self.wait()
+                self.poller.modify(self.control.fileno(), select.POLLIN)
+            except OSError:
+                self.stop(hung_up=True)
+
+    def receive(self) -> List[Any]:
+        """Take the child's next message, draining its output and watching its clock meanwhile."""
+        if self.stopped:
+            raise Stop
+        if not self.started:
+            self._need(len(_harness.STARTED))
+            del self.received[: len(_harness.STARTED)]
+            self.started = True
+            self.begin = time.monotonic()  # the zygote may have had to clear up after the job before
+            self.wall_deadline = self.begin + self.limits["wall_s"]
+            self.next_look = self.begin + min(self.limits["cpu_s"], _LOOK_S)
+        size = self._need(_codec.HEADER.size)
+        length = _codec.HEADER.unpack(self.received[:size])[0]
+        if not 0 <= length <= self.limits["report_bytes"]:
+            self.stop(report_exceeded=True)
+        self._need(size + length)
+        text = bytes(self.received[size : size + length])
+        del self.received[: size + length]
+        try:
+            message = _codec.unpack(text)
+        except _codec.CodecError as error:
+            self.stop(violation="sent a damaged message: %s" % error)
+        if type(message) is not list or not message or type(message[0]) is not str:
+            self.stop(violation="sent something that is no message")
+        return message
+
+    def _need(self, size: int) -> int:
+        while len(self.received) < size:
+            self.wait()
+        return size
+
+    def wait(self) -> None:
+        """Wait for one event of the child's, or for a deadline."""
+        now = time.monotonic()
+        deadline = min(self.wall_deadline, self.next_look)
+        for fd, event in self.poller.poll(max(0.0, deadline - now) * 1000 + 1):
+            if fd == self.control.fileno():
+                self._take(event)
+            elif fd == self.caller_fd:
+                raise CallerGone
+            else:
+                self._drain(fd)
+        if time.monotonic() >= deadline:
+            self._look()
+
+    def _take(self, event: int) -> None:
+        if not event & (select.POLLIN | select.POLLHUP | select.POLLERR):
+            return
+        try:
+            data = self.control.recv(_CHUNK)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self.stop(hung_up=True)
+        self.received += data
+        if len(self.received) > self.max_received:
+            self.stop(report_exceeded=True)
+
+    def _drain(self, fd: int) -> bool:
+        """Read once from an output pipe; say whether there may be more."""
+        try:
+            data = os.read(fd, _CHUNK)
+        except OSError:
+            data = b""
+        if not data:
+            self.poller.unregister(fd)
+            return False
+        self.written[fd] += len(data)
+        kept = self.output[fd]
+        if len(kept) < self.limits["stdout_bytes"]:
+            kept += data[: int(self.limits["stdout_bytes"]) - len(kept)]
+        if self.written[fd] > _OUTPUT_FACTOR * self.limits["stdout_bytes"]:
+            self.stop(output_exceeded=True)
+        return True
+
+    def _look(self) -> None:
+        """Read the child's clock and decide whether its time is up."""
+        now = time.monotonic()
+        if not self.started:
+            if now >= self.wall_deadline:
+                raise ZygoteLost(started=False)
+            self.next_look = now + _LOOK_S
+            return
+        cpu_s = self.clock()[0]
+        left_s = self.limits["cpu_s"] - cpu_s
+        if left_s <= 0:
+            self.stop(expired="cpu")
+        if now >= self.wall_deadline:
+            self.stop(expired="wall")
+        self.next_look = now + min(max(left_s, 0.002), _LOOK_S)
+
+    def clock(self) -> Tuple[float, float]:
+        """Give the child's CPU seconds, and those that it waited for a core."""
+        cpu_s, delay_s = self._order(b"C", _zygote.CLOCK)
+        return cpu_s, delay_s
+
+    def _order(self, order: bytes, form: struct.Struct) -> Tuple[Any, ...]:
+        """Give the zygote an order and take its answer."""
+        try:
+            self.zygote.channel.send(order)
+            answer = self.zygote.channel.recv(64)
+            while answer and len(answer) != form.size:  # to an earlier order, whose answer an interruption left here
+                answer = self.zygote.channel.recv(64)
+        except OSError:
+            answer = b""
+        if not answer:
+            raise ZygoteLost(started=True)
+        return form.unpack(answer)
+
+    def is_caller_gone(self) -> bool:
+        """Look whether the caller has hung up."""
+        poller = select.poll()
+        poller.register(self.caller_fd, getattr(select, "POLLRDHUP", 0))
+        return bool(poller.poll(0))
+
+    def close(self) -> Tuple[int, float, float, int, int]:
+        """End the child, take what is left of its output, give how it ended."""
+        ended: Any = self._order(b"K", _zygote.ENDED)
+        self.wall_s = time.monotonic() - self.begin
+        self.poller.unregister(self.control.fileno())
+        self.control.close()
+        try:
+            more = True
+            while more:
+                ready = [fd for fd, event in self.poller.poll(0) if fd in self.output and event & select.POLLIN]
+                more = any([self._drain(fd) for fd in ready])  # noqa: C419  # all of them, not just the first
+        except Stop:  # over the cap only now
+            pass
+        os.close(self.out)
+        os.close(self.err)
+        return ended  # type: ignore[no-any-return]
