@@ -41,6 +41,8 @@ class Estimate:
     "The score of every problem, shape (P,), NaN where it is undefined."
     unit: str = ""
     "What the value counts in, where it is not a share."
+    of_problems: int | None = None
+    "How many problems it is about, where that is only a part of the results', as those with a tag."
 
     @property
     def n_problems(self) -> int:

@@ -6,9 +6,11 @@ import logging
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import codeeval as ce
+from codeeval.history import History
 from codeeval.metrics import ByTag, Metric, PassAtK, StatusRates
 from codeeval.results import Results, Tags
 from codeeval.testing import FakeExecutor, ScriptedSampler
@@ -48,6 +50,34 @@ class TestByTag:
             "pass@1[libs=numpy]": (0.5, 2),
             "pass@1[libs=pandas]": (1.0, 1),
         }
+
+    def test_scores_have_the_rows_of_all_problems_and_say_how_many_they_are_of(self) -> None:
+        results = tagged([{"level": "hard"}, {"level": "easy"}, {}, {"level": "easy"}], [True, True, True, False])
+
+        easy = ByTag(PassAtK(1), "level")(results)["pass@1[level=easy]"]
+
+        np.testing.assert_array_equal(easy.per_problem, [np.nan, 1, np.nan, 0])
+        assert (easy.n_problems, easy.of_problems) == (2, 2)
+
+    def test_a_group_is_partial_only_where_one_of_its_own_problems_has_no_verdict(self) -> None:
+        whole = tagged([{"level": "hard"}, {"level": "easy"}, {"level": "easy"}], [True, True, False])
+        part = Results(manifest={}, task_ids=whole.task_ids, attempts=whole.attempts[:2], tags=whole.tags)
+
+        shown = {}
+        for name, results in (("whole", whole), ("part", part)):
+            results.metrics |= ByTag(PassAtK(1), "level")(results)
+            shown[name] = [line.rpartition("  ")[2] for line in str(results).split("\n") if "level=" in line]
+
+        assert shown == {"whole": ["2 problems", "1 problem"], "part": ["PARTIAL 1/2 problems", "1 problem"]}
+
+    def test_a_history_can_follow_a_group(self) -> None:
+        history = History(metric=ByTag(PassAtK(1), "level"))
+        for step in (1, 2):
+            history.append(tagged([{}, {"level": "easy"}, {"level": "easy"}], [True, True, step == 2]), step)
+
+        assert history.best().step == 2
+        assert "2/2" in str(history)
+        assert "PARTIAL" not in history._repr_html_()
 
     def test_numbers_and_truths_are_values_in_order(self) -> None:
         names = list(ByTag(PassAtK(1), "n")(tagged([{"n": 10}, {"n": 9}, {"n": True}], [True] * 3)))

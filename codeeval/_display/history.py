@@ -47,7 +47,7 @@ def _every_checkpoint(history: History) -> str:
     for checkpoint in history.checkpoints[-_ROWS:]:
         e, results = checkpoint.estimate, checkpoint.results
         is_share = not e.unit and 0 <= e.value <= 1
-        of = len(results.task_ids)
+        of = len(results.task_ids) if e.of_problems is None else e.of_problems
         rows.append(
             (
                 f"{checkpoint.step:,.10g}",

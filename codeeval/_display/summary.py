@@ -174,9 +174,10 @@ def _score(name: str, estimate: Estimate, results: Results) -> tuple[str, ...]:
     value = "undefined" if math.isnan(estimate.value) else f"{estimate.value:.3f}"
     interval = "" if math.isnan(estimate.ci_low) else f"95 % CI {estimate.ci_low:.3f}–{estimate.ci_high:.3f}"
     unit = f" {line(estimate.unit)}" if estimate.unit else ""
-    rests_on = estimate.n_problems if estimate.per_problem.size else results.n_scored
-    problems = plural(len(results.task_ids), "problem")
-    of = problems if rests_on == len(results.task_ids) else f"PARTIAL {rests_on:,}/{problems}"
+    about = len(results.task_ids) if estimate.of_problems is None else estimate.of_problems
+    rests_on = estimate.n_problems if estimate.per_problem.size else min(about, results.n_scored)
+    problems = plural(about, "problem")
+    of = problems if rests_on == about else f"PARTIAL {rests_on:,}/{problems}"
     return line(name), value + unit, interval, of
 
 

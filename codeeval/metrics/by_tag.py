@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
 
 from codeeval.metrics.base import Metric
 from codeeval.results import Estimate, Results
@@ -50,11 +53,21 @@ class ByTag:
             group = results.subset(task_ids)
             if group.attempts:  # suites are known from attempts
                 for name, estimate in self.metric(group).items():
-                    estimates[f"{name}[{self.tag}={value}]"] = estimate
+                    estimates[f"{name}[{self.tag}={value}]"] = _of_group(estimate, task_ids, results)
         return estimates
 
     def __repr__(self) -> str:
         return f"ByTag({self.metric!r}, {self.tag!r})"
+
+
+def _of_group(estimate: Estimate, task_ids: Sequence[str], results: Results) -> Estimate:
+    """Say that an estimate is about these problems alone, and give its scores the rows of all problems."""
+    scores = estimate.per_problem
+    if scores.size == len(task_ids):
+        row_by_id = {task_id: row for row, task_id in enumerate(results.task_ids)}
+        scores = np.full(len(results.task_ids), np.nan)  # (P,)
+        scores[[row_by_id[task_id] for task_id in task_ids]] = estimate.per_problem
+    return replace(estimate, per_problem=scores, of_problems=len(task_ids))
 
 
 def _groups(results: Results, tag: str) -> dict[str | float, list[str]]:
