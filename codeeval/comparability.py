@@ -105,7 +105,7 @@ _BLOCKING = frozenset(
     {"suites", "extractor", "protocol", "executor.protocol", "executor.isolation", "executor.hash_seed"}
 )
 #: Compared by who compares, or too incidental to list.
-_PASSED_OVER = frozenset({"schema", "task_ids", "n_samples", "finished", "benchmark.problems"})
+_PASSED_OVER = frozenset({"schema", "task_ids", "n_samples", "started", "finished", "benchmark.problems"})
 
 
 def _settings(manifest: Mapping[str, Any], task_ids: Iterable[str] | None, suite: str | None) -> dict[str, Any]:

@@ -149,7 +149,8 @@ class History:
 
         Raises:
             NotComparable: two of them are not comparable; names what differs.
-            ResultsError: there is no such folder, a run cannot be read, or two runs are of the same step.
+            ResultsError: there is no such folder, it is itself a run directory, a run cannot be read, or two runs are
+                of the same step.
         """
         return tuple(self._read())
 
@@ -272,6 +273,8 @@ class History:
         Raises:
             ValueError: there are fewer than `last` + 1 evaluations, so there is no answer yet.
         """
+        if not self.checkpoints:
+            raise ValueError(self._no_checkpoint())
         if last < 1 or len(self.checkpoints) < last + 1:
             raise ValueError(
                 f"plateau(last={last}) compares with the evaluation before the last {last}, so it needs {last + 1}, "
@@ -339,7 +342,7 @@ class History:
 
     def __str__(self) -> str:
         if not self.checkpoints:
-            return f"{self.metric or 'history'}: no checkpoint yet"
+            return f"{self.metric or 'history'}: {_tables.printable(self._no_checkpoint(), 500)}"
         rows = _tables.text_table([_HEADER, *self._rows()])
         return "\n".join([f"{self.metric} over {len(self)} checkpoints", *(f"!! {n}" for n in self._notes()), rows])
 
@@ -367,6 +370,8 @@ class History:
 
     def _table(self) -> tuple[list[Checkpoint], Floats]:
         """Give the checkpoints that have a score, and their scores on the problems that all have, shape (P, R)."""
+        if self.folder is not None and not self.checkpoints:
+            raise ValueError(self._no_checkpoint())
         checkpoints = [c for c in self.checkpoints if not math.isnan(c.estimate.value)]
         if not checkpoints:
             raise ValueError(f"no checkpoint has the score {self.metric or 'asked for'}")
@@ -380,6 +385,17 @@ class History:
         if not table.size:
             raise ValueError("there is no problem that every checkpoint has a score of")
         return checkpoints, table
+
+    def _no_checkpoint(self) -> str:
+        """Say that there is no checkpoint, and where one might be."""
+        if self.folder is None:
+            return "no checkpoint yet"
+        if self.unfinished:
+            return f"no checkpoint yet: no run in {self.folder} is finished ({', '.join(self.unfinished)})"
+        below = sorted({path.parent.parent for path in self.folder.glob(f"*/*/{MANIFEST}")})
+        remedy = f"did you mean History({str(below[0])!r})?" if below else ""
+        made = f"evaluate(…, out={str(self.folder / 'step-500')!r}) makes one"
+        return f"no checkpoint yet: {self.folder} holds no run directory; {remedy or made}"
 
     def _log(self, checkpoint: Checkpoint) -> None:
         values = _plain_scores({self.metric: checkpoint.estimate} | checkpoint.results.metrics)
@@ -397,7 +413,7 @@ class History:
                 _tables.printable(c.name, 40),
                 "undefined" if math.isnan(c.estimate.value) else f"{c.estimate.value:.3f}",
                 "" if math.isnan(c.estimate.ci_low) else f"{c.estimate.ci_low:.3f}–{c.estimate.ci_high:.3f}",
-                f"{c.estimate.n_problems}/{len(c.results.task_ids)}",
+                f"{c.estimate.n_problems}/{c.estimate.of_problems or len(c.results.task_ids)}",
             )
             for c in self.checkpoints
         ]
@@ -428,7 +444,7 @@ _HEADER = ("step", "run", "value", "95 % CI", "problems")
 #: What tells one checkpoint's sampler from another's, so is expected to differ.
 _IDENTITY = frozenset(
     f"sampler.{name}"
-    for name in ("model", "model_name", "model_id", "name", "source", "revision", "checkpoint", "step")
+    for name in ("model", "model_name", "model_id", "name", "function", "source", "revision", "checkpoint", "step")
 )
 
 
@@ -443,6 +459,12 @@ def _metric_named(name: str) -> Metric:
 
 def _finished_runs(folder: Path, metric: Metric) -> tuple[list[tuple[float, str, Results]], tuple[str, ...]]:
     """Read the finished runs of a folder by step, and name the others."""
+    if (folder / MANIFEST).is_file():
+        raise ResultsError(
+            f"{folder} is itself a run directory, but a history reads a folder of them, one per checkpoint; "
+            f"did you mean History({str(folder.parent)!r})?",
+            path=folder,
+        )
     try:
         paths = sorted(path for path in folder.iterdir() if (path / MANIFEST).is_file())
     except OSError as error:

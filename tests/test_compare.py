@@ -380,9 +380,12 @@ class TestRefusals:
 
         assert [(s.name, s.kind) for s in c.settings] == [("benchmark.revision", Kind.ENVIRONMENT)]
 
-    @pytest.mark.parametrize(
-        "other", [{"executor__python": "3.11.9"}, {"executor__machine": "arm64"}, {"started": "2027-01-01"}]
-    )
+    def test_what_differs_between_any_two_runs_is_not_listed(self) -> None:
+        c = compare(run({"a": "P"}), run({"a": "P"}, started="2027-01-01", finished="2027-01-02"))
+
+        assert c.settings == ()
+
+    @pytest.mark.parametrize("other", [{"executor__python": "3.11.9"}, {"executor__machine": "arm64"}])
     def test_the_environment_is_listed_only(self, other: dict[str, Any]) -> None:
         c = compare(run({"a": "P"}), run({"a": "P"}, **other))
 

@@ -129,6 +129,31 @@ class TestReading:
         with pytest.raises(ResultsError, match="nowhere"):
             len(history)
 
+    def test_a_run_directory_is_no_folder_of_runs(self, folder: Path) -> None:
+        history = History(folder / "toy-step-50")
+
+        with pytest.raises(ResultsError, match=rf"itself a run directory.*History\('{folder}'\)"):
+            len(history)
+
+    def test_a_folder_without_runs_says_so_and_where_some_are(self, folder: Path) -> None:
+        above, empty = History(folder.parent), History(folder.parent / "empty")
+        assert empty.folder is not None
+        empty.folder.mkdir()
+
+        for said in (str(above), above._repr_html_().replace("&#x27;", "'")):
+            assert f"{folder.parent} holds no run directory" in said
+            assert f"History('{folder}')" in said
+        for call in (empty.best, lambda: empty.plateau(2)):
+            with pytest.raises(ValueError, match=r"empty holds no run directory; evaluate\(…, out=.*step-500'\)"):
+                call()
+
+    def test_a_folder_without_runs_can_still_be_appended_to(self, tmp_path: Path) -> None:
+        history = History(tmp_path)
+
+        history.append(evaluated([1, 0], 1), 5)
+
+        assert history.best().step == 5
+
     def test_an_unknown_metric_is_refused_at_once(self) -> None:
         with pytest.raises(ValueError, match="accuracy"):
             History(metric="accuracy")
@@ -345,6 +370,15 @@ class TestExports:
 
         assert [s.name for s in history.settings if s.name == "sampler.temperature"] == ["sampler.temperature"]
         assert "SETTINGS DIFFER along the curve: sampler.temperature" in str(history)
+
+    def test_names_of_models_are_expected_to_differ(self) -> None:
+        history = History()
+        for step in (1, 2):
+            model = ce.FunctionSampler(lambda prompt: RIGHT, name=f"checkpoint {step}")
+            history.append(ce.evaluate(problem_set(2), model, FakeExecutor(judge), cache=False), step)
+
+        assert "SETTINGS DIFFER" not in str(history)
+        assert [s.name for s in history.settings] == ["sampler.function"]
 
     def test_it_shows_in_terminal_and_notebook(self, folder: Path) -> None:
         history = History(folder)
