@@ -1,7 +1,9 @@
 """Seccomp: system calls that no solution of a programming task needs and that reach beyond the box are refused.
 
-The filter is built once per kind of job, in the zygote, and installed by the child as its last step. It checks the
-architecture first, since a number means another call in another one, and refuses x32's numbers altogether.
+There are two filters, and the stricter answer counts. The long one is installed once, in the zygote, and inherited; it
+checks the architecture, since a number means another call in another one, and refuses x32's numbers altogether. What
+the zygote itself needs is left to a short one that each child installs as its last step: the kernel runs every filter
+for every number when it is installed, so a job's filter is cheap only when it is short.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ import os
 import struct
 from typing import Dict, List, Tuple
 
-__all__ = ["LAYERS", "Filter"]
+__all__ = ["LAYERS", "Filter", "for_jobs", "for_zygotes"]
 
 LAYERS = {"seccomp": "no new processes, sockets, mounts, tracing, keys or kernel programs"}
 
@@ -125,7 +127,8 @@ _MACHINES: Dict[str, Tuple[int, Dict[str, int]]] = {
     "aarch64": (0xC00000B7, {**_AARCH64, **_COMMON}),
 }
 _X32_BIT = 0x40000000
-_SPECIAL = ("socket", "clone", "fork", "vfork", "clone3")
+#: What a zygote needs to start a job, and so only the job's own filter can refuse.
+_OF_JOBS = ("mount", "umount2", "socket", "clone", "fork", "vfork")
 
 _LOAD, _JUMP_EQUAL, _JUMP_AT_LEAST, _JUMP_ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
@@ -133,23 +136,19 @@ _ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 _NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16
 
 
+#: Code, instructions to skip if true, if false, constant.
+_Instruction = Tuple[int, int, int, int]
+
+
 class _Program(ctypes.Structure):
     _fields_ = [("length", ctypes.c_ushort), ("instructions", ctypes.c_void_p)]
 
 
 class Filter:
-    """A filter, ready to be installed by a process that will not get new privileges.
+    """A filter, ready to be installed by a process that can't get new privileges; see `for_zygotes`, `for_jobs`."""
 
-    Args:
-        processes: whether new processes are allowed; threads always are.
-        network: whether sockets are allowed; pairs of connected ones, which event loops need, always are.
-
-    Raises:
-        OSError: there is no table for this machine.
-    """
-
-    def __init__(self, *, processes: bool, network: bool) -> None:
-        text = b"".join(struct.pack("=HBBI", *instruction) for instruction in _assemble(processes, network))
+    def __init__(self, instructions: List[_Instruction]) -> None:
+        text = b"".join(struct.pack("=HBBI", *instruction) for instruction in instructions)
         self._text = ctypes.create_string_buffer(text, len(text))
         self._program = _Program(len(text) // 8, ctypes.addressof(self._text))
         self._pointer = ctypes.byref(self._program)
@@ -166,36 +165,66 @@ class Filter:
             raise OSError(number, "seccomp: %s" % os.strerror(number))
 
 
-def _assemble(processes: bool, network: bool) -> List[Tuple[int, int, int, int]]:
-    """Give the filter's instructions: (code, jump if true, jump if false, constant)."""
-    machine = os.uname().machine
-    if machine not in _MACHINES:
-        raise OSError(errno.ENOSYS, "no table of system calls for %s" % machine)
-    architecture, numbers = _MACHINES[machine]
-    program = [
+def for_zygotes() -> Filter:
+    """Refuse what neither a zygote nor a program needs.
+
+    Raises:
+        OSError: there is no table for this machine.
+    """
+    architecture, numbers = _table()
+    program: List[_Instruction] = [
         (_LOAD, 0, 0, _ARCHITECTURE),
         (_JUMP_EQUAL, 1, 0, architecture),
         (_RETURN, 0, 0, _KILL),
         (_LOAD, 0, 0, _NUMBER),
     ]
-    if machine == "x86_64":
+    if numbers is _MACHINES["x86_64"][1]:
         program += [(_JUMP_AT_LEAST, 0, 1, _X32_BIT), (_RETURN, 0, 0, _ERRNO | errno.ENOSYS)]
-    refused = {name: errno.EPERM for name in numbers if name not in _SPECIAL}
-    refused["clone3"] = errno.ENOSYS  # its flags lie in memory, which a filter can't read; libraries then use clone
+    for name, number in numbers.items():
+        if name not in _OF_JOBS:
+            # clone3's flags lie in memory, which a filter can't read; libraries then use clone.
+            program += _refuse(number, errno.ENOSYS if name == "clone3" else errno.EPERM)
+    return Filter([*program, (_RETURN, 0, 0, _ALLOW)])
+
+
+def for_jobs(*, processes: bool, network: bool) -> Filter:
+    """Refuse what a zygote may do and a program may not.
+
+    Args:
+        processes: whether new processes are allowed; threads always are.
+        network: whether sockets are allowed; pairs of connected ones, which event loops need, always are.
+
+    Raises:
+        OSError: there is no table for this machine.
+    """
+    _, numbers = _table()
+    program: List[_Instruction] = [(_LOAD, 0, 0, _NUMBER)]
+    refused = {"mount": errno.EPERM, "umount2": errno.EPERM}
     if not network:
         refused["socket"] = errno.EACCES
     if not processes:
-        refused.update((name, errno.EPERM) for name in ("fork", "vfork") if name in numbers)
+        refused.update({"fork": errno.EPERM, "vfork": errno.EPERM})
     for name, number in refused.items():
-        program += [(_JUMP_EQUAL, 0, 1, numbers[name]), (_RETURN, 0, 0, _ERRNO | number)]
+        if name in numbers:
+            program += _refuse(numbers[name], number)
     # clone: never into new namespaces; without CLONE_THREAD, which makes a process, only where these are allowed.
     program += [
-        (_JUMP_EQUAL, 0, 5, numbers["clone"]),
+        (_JUMP_EQUAL, 0, 4, numbers["clone"]),
         (_LOAD, 0, 0, _FIRST_ARGUMENT),
-        (_JUMP_ANY_BIT, 2, 0, _CLONE_NEW_ANY),
-        (_JUMP_ANY_BIT, 2, 0 if not processes else 2, _CLONE_THREAD),
-        (_RETURN, 0, 0, _ERRNO | errno.EPERM),
+        (_JUMP_ANY_BIT, 1, 0, _CLONE_NEW_ANY),
+        (_JUMP_ANY_BIT, 1, 1 if processes else 0, _CLONE_THREAD),
         (_RETURN, 0, 0, _ERRNO | errno.EPERM),
         (_RETURN, 0, 0, _ALLOW),
     ]
-    return program
+    return Filter(program)
+
+
+def _refuse(call: int, number: int) -> List[_Instruction]:
+    return [(_JUMP_EQUAL, 0, 1, call), (_RETURN, 0, 0, _ERRNO | number)]
+
+
+def _table() -> Tuple[int, Dict[str, int]]:
+    machine = os.uname().machine
+    if machine not in _MACHINES:
+        raise OSError(errno.ENOSYS, "no table of system calls for %s" % machine)
+    return _MACHINES[machine]

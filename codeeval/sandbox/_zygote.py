@@ -241,10 +241,11 @@ def _prepare(wanted: "set[str]", has_namespaces: bool, held: List[str], refused:
     if "seccomp" in wanted:
         try:
             filters = {
-                (processes, network): _seccomp.Filter(processes=processes, network=network)
+                (processes, network): _seccomp.for_jobs(processes=processes, network=network)
                 for processes in (False, True)
                 for network in (False, True)
             }
+            _seccomp.for_zygotes().enter()
         except OSError as error:
             refused["seccomp"] = str(error)
         else:
