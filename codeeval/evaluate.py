@@ -6,10 +6,12 @@ Each arrow is a line on disk where `out` names a run directory; the same call ag
 from __future__ import annotations
 
 import contextlib
+import inspect
 import logging
 import os
+import re
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from codeeval.cache import VerdictCache
@@ -71,10 +73,10 @@ def evaluate(
         ExecutionError: programs can't be executed here.
         ResultsError: `out` can't be written, or holds another run; says what differs.
     """
-    _check_ports(sampler, executor, metrics)
+    _check_ports(sampler, executor, metrics, extract, problems)
     problems = _problem_set(problems)
     n = _n_samples(n_samples, metrics, sampler, problems)
-    _check(problems, sampler, metrics, n)
+    _check(problems, sampler, metrics, n, source="" if n_samples is not None else "the sampler")
     with _judging(
         problems, sampler, executor, n, extract, out, callbacks, progress, cache, deduplicate, max_unjudged
     ) as (run, executor, notifier):
@@ -142,14 +144,16 @@ def generate(
         SamplingError: the model, the server or the recorded file failed.
         ResultsError: `out` can't be written, or holds another run; says what differs.
     """
-    _check_ports(sampler, None, ())
+    _check_ports(sampler, None, (), None, problems)
     problems = _problem_set(problems)
     n = _n_samples(n_samples, (), sampler, problems)
     _check(problems, sampler, (), n)
     with (
+        _told_when_interrupted() as opened,
         Notifier(callbacks, progress=progress) as notifier,
         Run(problems, sampler, n_samples=n, out=out, on_sample=notifier.on_sample) as run,
     ):
+        opened.append(run)
         notifier.on_start(run)
         for _ in run.recorded(_drawn(sampler, run)):
             pass
@@ -193,9 +197,9 @@ def rescore(
     """
     problems = _problem_set(problems)
     sampler = _RecordedRun(run, problems)
-    _check_ports(sampler, executor, metrics)
+    _check_ports(sampler, executor, metrics, extract)
     n = sampler.n_available(problems)
-    _check(problems, sampler, metrics, n)
+    _check(problems, sampler, metrics, n, source="the run")
     extract = extract or _extractor_named(sampler.manifest.get("extractor"))
     with _judging(
         problems, sampler, executor, n, extract, out, callbacks, progress, cache, deduplicate, max_unjudged
@@ -287,6 +291,7 @@ def _judging(
     if not 0 <= max_unjudged <= 1:
         raise ValueError(f"max_unjudged is a share between 0 and 1, but got {max_unjudged!r}")
     with (
+        _told_when_interrupted() as opened,
         _executor(executor) as executor,
         _verdicts(cache) as verdicts,
         Notifier(callbacks, progress=progress) as notifier,
@@ -304,8 +309,27 @@ def _judging(
             on_attempt=notifier.on_attempt,
         ) as run,
     ):
+        opened.append(run)
         notifier.on_start(run)
         yield run, executor, notifier
+
+
+@contextlib.contextmanager
+def _told_when_interrupted() -> Iterator[list[Run]]:
+    """Say, after a Ctrl-C, what the run that was opened keeps; entered first, so that any progress bar is gone."""
+    opened: list[Run] = []
+    try:
+        yield opened
+    except KeyboardInterrupt:
+        for run in opened:
+            if run.path is not None:
+                n = sum(a.judged for a in run.attempts) if run.judges else len(run.samples)
+                what = "judged and kept" if run.judges else "kept"
+                logger.warning(
+                    "Stopped; %d of %d samples are %s in %s; the same call goes on from there.",
+                    *(n, run.n_expected, what, run.path),
+                )
+        raise
 
 
 @contextlib.contextmanager
@@ -353,21 +377,61 @@ def _problem_set(problems: object) -> ProblemSet:
     return found
 
 
-def _check_ports(sampler: object, executor: object, metrics: object) -> None:
-    """Refuse what is no sampler, executor or metric, where a newcomer still sees which argument it was."""
-    if isinstance(sampler, type) or not callable(getattr(sampler, "sample", None)):
-        remedy = (
-            f"; for a file, RecordedSampler({os.fspath(sampler)!r})" if isinstance(sampler, str | os.PathLike) else ""
+def _check_ports(
+    sampler: object, executor: object, metrics: object, extract: object = None, problems: object = None
+) -> None:
+    """Refuse what is no sampler, executor, metric or extractor, where a newcomer still sees which argument it was."""
+    if not _is_sampler(sampler):
+        raise TypeError(
+            f"sampler must have a method sample(problems, n), but got {sampler!r:.200}{_meant(sampler, problems)}"
         )
-        raise TypeError(f"sampler must have a method sample(problems, n), but got {sampler!r:.200}{remedy}")
     if executor is not None and not isinstance(executor, Executor):
-        remedy = f"; did you mean {executor.__name__}()?" if isinstance(executor, type) else ""
+        remedy = f"; did you mean {_made(executor)}?" if isinstance(executor, type) else ""
         raise TypeError(f"executor must be an Executor, but got {executor!r:.200}{remedy}")
-    if not isinstance(metrics, Sequence):
-        raise TypeError(f"metrics must be a sequence, but got {metrics!r:.200}; did you mean [{metrics!r:.60}]?")
+    if isinstance(metrics, str) or not isinstance(metrics, Sequence):
+        remedy = _metric_named(metrics) or repr(metrics)[:60]
+        raise TypeError(f"metrics must be a sequence of metrics, but got {metrics!r:.200}; did you mean [{remedy}]?")
     for metric in metrics:
         if isinstance(metric, type) or not callable(metric) or not hasattr(metric, "min_samples"):
-            raise TypeError(f"a metric is a callable with min_samples, but got {metric!r:.200}")
+            named = _made(metric) if isinstance(metric, type) else _metric_named(metric)
+            remedy = f"; did you mean {named}?" if named else ""
+            raise TypeError(f"a metric is a callable with min_samples, but got {metric!r:.200}{remedy}")
+    if extract is not None and not callable(extract):
+        remedy = f"; did you mean codeeval.{extract}?" if extract in ("continuation", "fenced", "until_stop") else ""
+        raise TypeError(f"extract must be a function (sample, problem) -> code, but got {extract!r:.200}{remedy}")
+
+
+def _is_sampler(value: object) -> bool:
+    return not isinstance(value, type) and callable(getattr(value, "sample", None))
+
+
+def _meant(sampler: object, problems: object) -> str:
+    """Guess what whoever gave this instead of a sampler meant."""
+    if isinstance(sampler, type):
+        return f"; did you mean {_made(sampler)}?"
+    if _is_sampler(problems):
+        return "; the problems come first, then the sampler: these two are swapped"
+    if isinstance(sampler, str | os.PathLike):
+        return f"; for a file, RecordedSampler({os.fspath(sampler)!r})"
+    if callable(sampler):
+        return f"; did you mean FunctionSampler({getattr(sampler, '__name__', 'model')})?"
+    if isinstance(sampler, Sequence) and sampler and isinstance(sampler[0], Mapping | Sample):
+        return "; for rows, RecordedSampler(rows)"
+    return ""
+
+
+def _made(cls: type) -> str:
+    """Write the call that makes one, with … where it needs arguments."""
+    try:
+        kinds = [p.kind for p in inspect.signature(cls).parameters.values() if p.default is p.empty]
+    except (TypeError, ValueError):
+        kinds = []
+    return f"{cls.__name__}({'…' if set(kinds) - {inspect.Parameter.VAR_KEYWORD} else ''})"
+
+
+def _metric_named(name: object) -> str:
+    found = re.fullmatch(r"pass@([1-9]\d*)", name) if isinstance(name, str) else None
+    return f"PassAtK({found[1]})" if found else ""
 
 
 def _n_samples(n_samples: int | None, metrics: Sequence[Metric], sampler: Sampler, problems: ProblemSet) -> int:
@@ -381,16 +445,18 @@ def _n_samples(n_samples: int | None, metrics: Sequence[Metric], sampler: Sample
     return max(1, n)
 
 
-def _check(problems: ProblemSet, sampler: Sampler, metrics: Sequence[Metric], n: int) -> None:
-    """Refuse, before anything is generated or executed, what could only fail at the end."""
+def _check(problems: ProblemSet, sampler: Sampler, metrics: Sequence[Metric], n: int, *, source: str = "") -> None:
+    """Refuse, before anything is generated or executed, what could only fail at the end.
+
+    `source` is who settled n; empty where the caller did.
+    """
     suites = list(dict.fromkeys(name for problem in problems for name in problem.suites))
     for metric in metrics:
         k = metric.min_samples
         if k > n:
             remedy = f"drop k={k}" if hasattr(metric, "ks") else "drop it"
-            raise ValueError(
-                f"{metric!r} needs at least {k} samples per problem, but n_samples={n}; raise n_samples or {remedy}"
-            )
+            found = f"{source} has {n} per problem; " if source else f"n_samples={n}; raise n_samples or "
+            raise ValueError(f"{metric!r} needs at least {k} samples per problem, but {found}{remedy}")
         suite = getattr(metric, "suite", None)
         if suite is not None and suite not in suites:
             raise ValueError(f"{metric!r} scores suite {suite!r}, but the problems have {suites}")

@@ -161,6 +161,16 @@ def test_k_above_n_is_refused_before_anything_is_sampled() -> None:
     assert sampler.asked == []
 
 
+def test_k_above_what_the_sampler_has_is_refused_in_its_words(tmp_path: Path) -> None:
+    rows = [{"task_id": "add/0", "completion": RIGHT}] * 2
+    evaluate(problem_set(), RecordedSampler(rows), FakeExecutor(judge), out=tmp_path, cache=False)
+
+    with pytest.raises(ValueError, match=r"needs at least 5 samples per problem, but the sampler has 2 per problem;"):
+        evaluate(problem_set(), RecordedSampler(rows), FakeExecutor(judge), [PassAtK(5)])
+    with pytest.raises(ValueError, match=r"but the run has 2 per problem; drop k=5"):
+        rescore(tmp_path, problem_set(), FakeExecutor(judge), [PassAtK(5)])
+
+
 def test_a_metric_of_an_unknown_suite_is_refused_before_anything_is_sampled() -> None:
     sampler = ScriptedSampler([RIGHT])
 
@@ -195,7 +205,9 @@ def test_problems_without_samples_make_the_results_partial(caplog: pytest.LogCap
 def test_a_sampler_that_can_check_is_asked_before_it_samples() -> None:
     rows = [{"task_id": "sub/0", "completion": RIGHT}]
 
-    with pytest.raises(SamplingError, match="no completion for any of the 3 problems"):
+    with pytest.raises(
+        SamplingError, match=r"the recorded rows: no completion for any of the 3 problems; the tasks there are 'sub/0'"
+    ):
         evaluate(problem_set(), RecordedSampler(rows), FakeExecutor(judge))
 
 
@@ -281,6 +293,27 @@ def test_ctrl_c_while_executing_keeps_what_is_finished_and_goes_on_from_there(tm
 
     assert results["pass@1"].value == 1
     assert ["# 2\n" in p.code for p in again.executed] == [True]
+
+
+@pytest.mark.parametrize(("out", "said"), [("run", ["Stopped; 2 of 3 samples are judged and kept in "]), (None, [])])
+def test_ctrl_c_says_what_is_kept(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, out: str | None, said: list[str]
+) -> None:
+    sampler = Interrupting([RIGHT], after=2, error=KeyboardInterrupt())
+    path = None if out is None else tmp_path / out
+
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(problem_set(), sampler, FakeExecutor(judge, workers=1), out=path, cache=False)
+
+    expected = [f"{line}{path}; the same call goes on from there." for line in said]
+    assert [record.getMessage() for record in caplog.records] == expected
+
+
+def test_ctrl_c_while_generating_says_what_is_kept(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        generate(problem_set(), Interrupting([RIGHT], after=2, error=KeyboardInterrupt()), out=tmp_path)
+
+    assert f"Stopped; 2 of 3 samples are kept in {tmp_path}" in caplog.text
 
 
 def test_a_crash_loop_of_the_executor_keeps_what_is_done(tmp_path: Path) -> None:
@@ -667,7 +700,17 @@ def test_an_executor_for_the_call_is_closed_afterwards(monkeypatch: pytest.Monke
         ({"sampler": ScriptedSampler}, r"sample\(problems, n\)"),
         ({"executor": FakeExecutor}, r"FakeExecutor\(\)"),
         ({"metrics": PassAtK(1)}, r"\[PassAtK\(1\)\]"),
-        ({"metrics": [PassAtK]}, "min_samples"),
+        ({"metrics": [PassAtK]}, r"min_samples, .*did you mean PassAtK\(…\)\?"),
+        ({"metrics": "pass@10"}, r"did you mean \[PassAtK\(10\)\]\?"),
+        ({"metrics": ["pass@1"]}, r"did you mean PassAtK\(1\)\?"),
+        ({"metrics": "accuracy"}, r"metrics must be a sequence of metrics, but got 'accuracy'"),
+        ({"sampler": CanonicalSampler}, r"did you mean CanonicalSampler\(\)\?"),
+        ({"sampler": RecordedSampler}, r"did you mean RecordedSampler\(…\)\?"),
+        ({"sampler": judge}, r"did you mean FunctionSampler\(judge\)\?"),
+        ({"sampler": [{"task_id": "add/0", "completion": "x"}]}, r"for rows, RecordedSampler\(rows\)"),
+        ({"sampler": problem_set(), "problems": ScriptedSampler(["x"])}, "these two are swapped"),
+        ({"extract": "fenced"}, r"did you mean codeeval\.fenced\?"),
+        ({"extract": 3}, r"extract must be a function \(sample, problem\) -> code, but got 3$"),
     ],
 )
 def test_what_is_no_port_is_refused_with_what_was_meant(arguments: dict[str, Any], hint: str) -> None:
@@ -675,3 +718,12 @@ def test_what_is_no_port_is_refused_with_what_was_meant(arguments: dict[str, Any
 
     with pytest.raises(TypeError, match=hint):
         evaluate(**(right | arguments), cache=False)
+
+
+def test_generate_and_rescore_refuse_what_is_no_port_too(tmp_path: Path) -> None:
+    generate(problem_set(), ScriptedSampler([RIGHT]), out=tmp_path)
+
+    with pytest.raises(TypeError, match="FunctionSampler"):
+        generate(problem_set(), judge)  # type: ignore[arg-type]  # what is tested
+    with pytest.raises(TypeError, match=r"codeeval\.fenced"):
+        rescore(tmp_path, problem_set(), FakeExecutor(judge), extract="fenced")  # type: ignore[arg-type]
