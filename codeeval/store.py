@@ -336,9 +336,15 @@ def _refuse_other_settings(
 ) -> None:
     found = differences(stored, now, compare_sampler=compare_sampler)
     if found:
+        is_same_model = not (compare_sampler and setting_differences(stored, now, ("sampler",)))
+        has_its_tasks = not set(stored["task_ids"]).isdisjoint(now["task_ids"])
+        is_only_smaller = len(found) == 1 and now["n_samples"] < stored["n_samples"]
+        judged_anew = (
+            ", or judge the recorded completions again with codeeval.rescore(run, problems, out=another directory)"
+        )
         raise ResultsError(
-            f"{path} holds a run with other settings: {'; '.join(found)}. Choose another directory for this run, "
-            "or judge the recorded completions again with codeeval.rescore(run, problems, out=another directory)",
+            f"{path} holds a run with other settings: {'; '.join(found)}. Choose another directory for this run"
+            + (judged_anew if is_same_model and has_its_tasks and not is_only_smaller else ""),
             path=path,
         )
 

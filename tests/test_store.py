@@ -294,6 +294,26 @@ def test_a_run_with_other_settings_is_refused_and_says_which(tmp_path: Path, nam
     assert {p.name: p.read_bytes() for p in tmp_path.iterdir() if p.name != ".lock"} == before
 
 
+@pytest.mark.parametrize(
+    ("options", "is_advised"),
+    [
+        ({"problems": problem_set().with_limits(cpu_s=1.0)}, True),
+        ({"problems": ProblemSet(list(problem_set())[:1], name="part")}, True),
+        ({"problems": ProblemSet([Problem.from_test("other/0", "def f():\n", "assert f()", "f")])}, False),
+        ({"sampler": ScriptedSampler(COMPLETIONS, name="other")}, False),
+        ({"n_samples": 2}, False),
+    ],
+    ids=["limits", "some of the tasks", "another benchmark", "another model", "fewer samples"],
+)
+def test_rescoring_is_advised_only_where_it_can_help(tmp_path: Path, options: dict[str, Any], is_advised: bool) -> None:
+    run(tmp_path)
+
+    with pytest.raises(ResultsError, match="Choose another directory") as caught:
+        run(tmp_path, **options)
+
+    assert ("codeeval.rescore" in str(caught.value)) == is_advised
+
+
 def test_another_model_is_refused(tmp_path: Path) -> None:
     run(tmp_path, sampler=ScriptedSampler(COMPLETIONS, name="step 100"))
 
