@@ -371,6 +371,27 @@ def test_a_coroutine_from_a_plain_function_is_explained() -> None:
         list(FunctionSampler(lambda prompt: _echo_later(prompt + "\n")).sample(_problems(1), 1))
 
 
+@pytest.mark.parametrize(
+    ("function", "options", "hint"),
+    [
+        (list, {}, "needs batched=True"),
+        (lambda prompt: "one text", {"batched": True}, "needs no batched=True"),
+        (lambda prompt: prompt.upper(), {"batched": True}, "with batched=True the function is called with a list"),
+        (lambda problem: problem.entry_point, {}, "needs pass_problem=True"),
+    ],
+)
+def test_a_function_of_another_form_is_told_which_option_it_needs(
+    function: Callable[[Any], Any], options: dict[str, bool], hint: str
+) -> None:
+    with pytest.raises(SamplingError, match=hint):
+        list(FunctionSampler(function, **options).sample(_problems(2), 1))  # type: ignore[arg-type]  # booleans each
+
+
+def test_an_attribute_error_inside_a_model_gets_no_hint() -> None:
+    with pytest.raises(SamplingError, match=r"no attribute 'task_id'$"):
+        list(FunctionSampler(lambda prompt: "x".task_id).sample(_problems(2), 1))  # type: ignore[attr-defined]
+
+
 @pytest.mark.parametrize("answer", ["text", 3, ["a"], ["a", "b", "c"]], ids=repr)
 def test_a_batch_must_be_answered_one_by_one(answer: object) -> None:
     with pytest.raises(SamplingError, match=r"must give (a list of texts|one text per prompt, but gave \d for 2)"):

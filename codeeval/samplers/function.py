@@ -105,10 +105,9 @@ class FunctionSampler:
         samples = []
         for (problem, index), text in zip(job.wanted, answers, strict=True):
             if not isinstance(text, str):
-                hint = ""
-                if inspect.iscoroutine(text):
-                    text.close()
-                    hint = "; give the async function itself, not a function that calls it"
+                hint = _hint(text)
+                if isinstance(text, list | tuple) and not self._batched:
+                    hint = "; a function from a list of prompts to a list of completions needs batched=True"
                 raise SamplingError(
                     f"{self.name} must give text, but for {problem.task_id}, sample {index}, "
                     f"it gave {type(text).__name__}: {text!r:.80}{hint}",
@@ -121,8 +120,9 @@ class FunctionSampler:
     def _listed(self, job: _Job, answer: Any) -> list[Any]:
         """Check that a batch was answered by a list of the same length."""
         if isinstance(answer, str | bytes) or not hasattr(answer, "__iter__"):
+            hint = "; a function of a single prompt needs no batched=True" if isinstance(answer, str) else _hint(answer)
             raise SamplingError(
-                f"{self.name} is batched and must give a list of texts, but gave {answer!r:.80}{_hint(answer)}",
+                f"{self.name} is batched and must give a list of texts, but gave {answer!r:.80}{hint}",
                 **job.key,
             )
         answers = list(answer)
@@ -135,7 +135,18 @@ class FunctionSampler:
         return answers
 
     def _failed(self, job: _Job, error: Exception) -> SamplingError:
-        return SamplingError(f"{self.name} failed for {job}: {type(error).__name__}: {error}", **job.key)
+        hint = self._misuse(job, error) if isinstance(error, AttributeError) else ""
+        return SamplingError(f"{self.name} failed for {job}: {type(error).__name__}: {error}{hint}", **job.key)
+
+    def _misuse(self, job: _Job, error: AttributeError) -> str:
+        """Say what the function was called with, where it took that for something else."""
+        problems = [problem for problem, _ in job.wanted]
+        if self._batched and isinstance(error.obj, list) and error.obj == self._question(job):
+            return "; with batched=True the function is called with a list"
+        is_prompt = not self._pass_problem and error.obj in [problem.prompt for problem in problems]
+        if is_prompt and hasattr(problems[0], error.name or ""):
+            return "; a function that takes Problem values needs pass_problem=True"
+        return ""
 
 
 @dataclass(frozen=True, slots=True)

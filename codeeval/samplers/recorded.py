@@ -55,8 +55,9 @@ class RecordedSampler:
         task_ids = {problem.task_id: None for problem in problems}
         unknown = [task_id for task_id in samples_by_id if task_id not in task_ids]
         if len(unknown) == len(samples_by_id):
-            seen = f"; its tasks are {unknown[0]!r} …, theirs {next(iter(task_ids), '')!r} …" if unknown else ""
-            raise SamplingError(f"{self._label} has no completion for any of the {len(problems)} problems{seen}")
+            example = next(iter(task_ids), "")
+            seen = f"; the tasks there are {unknown[0]!r} …, the problems' {example!r} …" if unknown else ""
+            raise SamplingError(f"{self._label}: no completion for any of the {len(problems)} problems{seen}")
         if unknown and not self._ignore_unknown:
             hint = "pass ignore_unknown=True to score against a subset"
             raise unknown_task(f"{self._label}, {len(unknown)} unknown tasks", unknown[0], task_ids, hint)
