@@ -323,11 +323,10 @@ def _told_when_interrupted() -> Iterator[list[Run]]:
     except KeyboardInterrupt:
         for run in opened:
             if run.path is not None:
-                n = sum(a.judged for a in run.attempts) if run.judges else len(run.samples)
-                what = "judged and kept" if run.judges else "kept"
+                judged = f", {sum(a.judged for a in run.attempts)} of them judged," if run.judges else ""
                 logger.warning(
-                    "Stopped; %d of %d samples are %s in %s; the same call goes on from there.",
-                    *(n, run.n_expected, what, run.path),
+                    "Stopped; %d of %d samples%s are kept in %s; the same call goes on from there.",
+                    *(len(run.samples), run.n_expected, judged, run.path),
                 )
         raise
 

@@ -295,7 +295,9 @@ def test_ctrl_c_while_executing_keeps_what_is_finished_and_goes_on_from_there(tm
     assert ["# 2\n" in p.code for p in again.executed] == [True]
 
 
-@pytest.mark.parametrize(("out", "said"), [("run", ["Stopped; 2 of 3 samples are judged and kept in "]), (None, [])])
+@pytest.mark.parametrize(
+    ("out", "said"), [("run", ["Stopped; 2 of 3 samples, 2 of them judged, are kept in "]), (None, [])]
+)
 def test_ctrl_c_says_what_is_kept(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, out: str | None, said: list[str]
 ) -> None:
