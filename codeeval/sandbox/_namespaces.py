@@ -13,7 +13,7 @@ import os
 import signal
 import struct
 import sys
-from typing import Callable, Iterable, Optional
+from typing import Callable, Dict, Iterable, Optional
 
 __all__ = [
     "LAYERS",
@@ -41,7 +41,8 @@ LAYERS = {
 _NEWNS, _NEWUTS, _NEWIPC = 0x00020000, 0x04000000, 0x08000000
 _NEWUSER, _NEWPID, _NEWNET = 0x10000000, 0x20000000, 0x40000000
 _OPTIONAL = {"net": _NEWNET, "ipc": _NEWIPC, "uts": _NEWUTS}
-JOB_FLAGS = _NEWPID | _NEWNS
+#: A job that keeps no capabilities can't change mounts, so it may share its zygote's: copying them is dear.
+JOB_FLAGS, OWN_MOUNTS = _NEWPID, _NEWNS
 #: Added for a job that gets a loopback interface of its own.
 OWN_NETWORK = _NEWNET
 
@@ -56,6 +57,7 @@ _SYSCALLS = {
 }
 
 _libc: Optional[ctypes.PyDLL] = None
+_numbers: Dict[str, int] = {}
 
 
 def _load() -> ctypes.PyDLL:
@@ -66,10 +68,13 @@ def _load() -> ctypes.PyDLL:
 
 
 def _number(name: str) -> int:
+    if name in _numbers:  # looked up before the first fork: a child should touch as little memory as it can
+        return _numbers[name]
     machine = os.uname().machine if hasattr(os, "uname") else ""
     table = _SYSCALLS.get(machine)
     if table is None or not sys.platform.startswith("linux"):
         raise OSError(errno.ENOSYS, "namespaces are not supported on %s %s" % (sys.platform, machine))
+    _numbers.update(table)
     return table[name]
 
 

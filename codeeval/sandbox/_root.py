@@ -22,10 +22,9 @@ WORK = "/box"
 _ALSO = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108
 
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store")
-_ETC = (
-    *("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "localtime", "timezone", "nsswitch.conf"),
-    *("passwd", "group", "fonts", "mime.types", "ssl"),
-)
+_ETC = ("alternatives", "fonts", "ssl")
+#: Small files that every job would otherwise pay for as mounts.
+_COPIED = ("ld.so.cache", "localtime", "timezone", "nsswitch.conf", "passwd", "group", "mime.types")
 _DEVICES = ("null", "zero", "full", "random", "urandom")
 
 _MS_BIND, _MS_REC, _MS_NOSUID, _MS_NODEV, _MS_NOEXEC = 0x1000, 0x4000, 2, 4, 8
@@ -49,10 +48,12 @@ def enter(base: str, readable: Iterable[str], work_bytes: int) -> None:
     Raises:
         OSError: the kernel refuses one of the steps.
     """
-    _namespaces.mount("tmpfs", base, "tmpfs", _MS_NOSUID | _MS_NODEV, "size=1m,nr_inodes=4096,mode=0755")
+    _namespaces.mount("tmpfs", base, "tmpfs", _MS_NOSUID | _MS_NODEV, "size=4m,nr_inodes=4096,mode=0755")
     wanted = [*_SYSTEM, *("/etc/" + name for name in _ETC), *map(os.path.abspath, readable)]
     for path in _outermost(wanted):
         _show(base, path)
+    for name in _COPIED:
+        _copy(base, "/etc/" + name)
     for name in _DEVICES:
         _show(base, "/dev/" + name)
     os.symlink("/proc/self/fd", base + "/dev/fd")
@@ -89,6 +90,20 @@ def _parents(path: str) -> List[str]:
         path = os.path.dirname(path)
         parents.append(path)
     return parents[:-1]
+
+
+def _copy(base: str, path: str) -> None:
+    """Give a file of the new root the present content of the one outside."""
+    target = base + path
+    try:
+        with open(path, "rb") as file:
+            content = file.read()
+    except OSError:
+        return
+    if not os.path.lexists(target):
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        with open(target, "wb") as file:
+            file.write(content)
 
 
 def _show(base: str, path: str) -> None:

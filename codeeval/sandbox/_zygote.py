@@ -189,10 +189,16 @@ class _Job:
 
     def __init__(self) -> None:
         self.flags = 0
+        self.base_proc = 0
         self.own_network = self.own_ipc = False
         self.proc = self.rlimits = False
         self.drop: Optional[_capabilities.Drop] = None
         self.filters: Dict[Tuple[bool, bool], _seccomp.Filter] = {}
+
+    def leave(self) -> None:
+        """In the zygote, when the job is over: take away what it has mounted."""
+        if self.base_proc and os.stat("/proc").st_dev != self.base_proc:
+            _namespaces.unmount("/proc")
 
     def enter(self, cpu_s: int, memory_bytes: int, file_bytes: int, processes: bool, network: bool) -> None:
         """Enter the layers; what the kernel refuses now, after it granted it to a probe, is our fault and raises."""
@@ -221,8 +227,9 @@ def _prepare(wanted: "set[str]", has_namespaces: bool, held: List[str], refused:
             refused[name] = why
         return why is None
 
-    if has_namespaces and "pid" in wanted and has("pid", _namespaces.probe_job(_namespaces.JOB_FLAGS, lambda: None)):
-        job.flags = _namespaces.JOB_FLAGS
+    flags = _namespaces.JOB_FLAGS | _namespaces.OWN_MOUNTS
+    if has_namespaces and "pid" in wanted and has("pid", _namespaces.probe_job(flags, lambda: None)):
+        job.flags = flags
     if has_namespaces and "proc" in wanted:
         needs = None if job.flags else "it needs the layer pid"
         job.proc = has("proc", needs or _namespaces.probe_job(job.flags, _namespaces.fresh_proc))
@@ -238,6 +245,9 @@ def _prepare(wanted: "set[str]", has_namespaces: bool, held: List[str], refused:
         drop = _capabilities.Drop()
         if has("capabilities", _namespaces.probe_job(job.flags, drop.enter)):
             job.drop = drop
+            if job.proc:
+                job.flags &= ~_namespaces.OWN_MOUNTS
+                job.base_proc = os.stat("/proc").st_dev
     if "seccomp" in wanted:
         try:
             filters = {
@@ -285,6 +295,7 @@ def _serve(channel: socket.socket, job: _Job, work: str, clean: Callable[[], Non
         elif order == b"K":
             channel.send(ENDED.pack(*_end(pid, failed, flags)))
             pid = 0
+            job.leave()
             if job.own_ipc:
                 _namespaces.drop_ipc()
             if _is_used(work):
