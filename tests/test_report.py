@@ -273,7 +273,7 @@ class TestWriting:
         assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
 
     def test_a_folder_that_is_not_there_is_named_and_not_made(self, tmp_path: Path) -> None:
-        with pytest.raises(ResultsError, match="there is no folder .*typo; make it first"):
+        with pytest.raises(ResultsError, match=r"there is no folder .*typo; make it first"):
             report(a_run(), tmp_path / "typo" / "report.html")
 
         assert list(tmp_path.iterdir()) == []
