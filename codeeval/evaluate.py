@@ -80,13 +80,18 @@ def evaluate(
     with _judging(
         problems, sampler, executor, n, extract, out, callbacks, progress, cache, deduplicate, max_unjudged
     ) as (run, executor, notifier):
-        samples = run.recorded(_drawn(sampler, run))
-        programs = run.unfinished(samples)
-        with closing(executor.execute(programs)) as executions:
-            for i, execution in executions:
-                run.record(i, execution)  # tells the callbacks of every attempt that this completes
-        results = run.finish(metrics)
-        notifier.on_end(results)
+        return _follow(run, sampler, executor, metrics, notifier)
+
+
+def _follow(run: Run, sampler: Sampler, executor: Executor, metrics: Sequence[Metric], notifier: Notifier) -> Results:
+    """Follow the straight line: samples → programs → executions → attempts → metrics."""
+    samples = run.recorded(_drawn(sampler, run))
+    programs = run.unfinished(samples)
+    with closing(executor.execute(programs)) as executions:
+        for i, execution in executions:
+            run.record(i, execution)  # tells the callbacks of every attempt that this completes
+    results = run.finish(metrics)
+    notifier.on_end(results)
     return results
 
 
@@ -205,14 +210,7 @@ def rescore(
         problems, sampler, executor, n, extract, out, callbacks, progress, cache, deduplicate, max_unjudged
     ) as (rerun, executor, notifier):
         rerun.take_over(sampler.executions_for(executor))
-        samples = rerun.recorded(_drawn(sampler, rerun))
-        programs = rerun.unfinished(samples)
-        with closing(executor.execute(programs)) as executions:
-            for i, execution in executions:
-                rerun.record(i, execution)
-        results = rerun.finish(metrics)
-        notifier.on_end(results)
-    return results
+        return _follow(rerun, sampler, executor, metrics, notifier)
 
 
 class _RecordedRun:
