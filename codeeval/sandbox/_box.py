@@ -201,7 +201,7 @@ class Box:
                 raise ZygoteLost(started=False)
             self.next_look = now + _LOOK_S
             return
-        cpu_s = self.clock()[0]
+        cpu_s = self.clock()
         left_s = self.limits["cpu_s"] - cpu_s
         if left_s <= 0:
             self.stop(expired="cpu")
@@ -209,10 +209,10 @@ class Box:
             self.stop(expired="wall")
         self.next_look = now + min(max(left_s, 0.002), _LOOK_S)
 
-    def clock(self) -> Tuple[float, float]:
-        """Give the child's CPU seconds, and those that it waited for a core."""
-        cpu_s, delay_s = self._order(b"C", _zygote.CLOCK)
-        return cpu_s, delay_s
+    def clock(self) -> float:
+        """Give the child's CPU seconds."""
+        (cpu_s,) = self._order(b"C", _zygote.CLOCK)
+        return float(cpu_s)
 
     def _order(self, order: bytes, form: struct.Struct) -> Tuple[Any, ...]:
         """Give the zygote an order and take its answer."""

@@ -168,7 +168,6 @@ def _is_same(old: Any, new: Any) -> bool:
 _to_json = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
 #: A digit string of this length takes about a millisecond to parse; Pythons from 3.11 refuse longer ones themselves.
 _MAX_DIGITS = 4300
-_DIGITS = 10**_MAX_DIGITS
 
 
 def _parse_int(text: str) -> int:

@@ -4,7 +4,7 @@ It is forked from the judge before any test arrives, so there is nothing in its 
 read. It obeys four messages on its socket, each answered or not as the table says:
 
     J  start a job: limits, and the child's three descriptors by SCM_RIGHTS     (no answer: the child is heard)
-    C  read the child's clock                                                   → CPU seconds and run-queue delay
+    C  read the child's clock                                                   → CPU seconds
     K  end the job: kill the child, reap it, empty the work directory           → how it ended
     end of file                                                                 → kill the child and leave
 
@@ -38,8 +38,8 @@ LAYERS: Dict[str, str] = {
 
 #: J: whole CPU seconds, memory bytes, file bytes, whether it may have processes, whether it may have sockets.
 JOB = struct.Struct("!cqqq??")
-#: Answer to C: CPU seconds, seconds that the child waited for a core.
-CLOCK = struct.Struct("!dd")
+#: Answer to C: CPU seconds.
+CLOCK = struct.Struct("!d")
 #: Answer to K: wait status, user and system CPU seconds, peak bytes, errno of a failed start.
 ENDED = struct.Struct("!iddqi")
 
@@ -291,7 +291,7 @@ def _serve(channel: socket.socket, job: _Job, work: str, clean: Callable[[], Non
             for fd in fds:
                 os.close(fd)
         elif order == b"C":
-            channel.send(CLOCK.pack(*_clock(pid)))
+            channel.send(CLOCK.pack(_clock(pid)))
         elif order == b"K":
             channel.send(ENDED.pack(*_end(pid, failed, flags)))
             pid = 0
@@ -347,15 +347,12 @@ def _kill(pid: int) -> None:
         pass
 
 
-def _clock(pid: int) -> Tuple[float, float]:
-    """Read a process' CPU time and the time that it waited for a core, in seconds, from outside."""
+def _clock(pid: int) -> float:
+    """Read a process' CPU time, in seconds, from outside."""
     try:
-        cpu_s = time.clock_gettime((~pid << 3) | 2)  # the kernel's name for a process' CPU clock
-        with open("/proc/%d/schedstat" % pid) as file:
-            delay_s = int(file.read().split()[1]) / 1e9
-    except (OSError, ValueError, IndexError):
-        return (cpu_s if "cpu_s" in locals() else 0.0), 0.0
-    return cpu_s, delay_s
+        return time.clock_gettime((~pid << 3) | 2)  # the kernel's name for a process' CPU clock
+    except OSError:
+        return 0.0
 
 
 def _is_used(work: str) -> bool:
