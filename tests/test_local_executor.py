@@ -489,6 +489,20 @@ def test_an_idle_worker_that_is_killed_is_replaced_without_a_trace(victim: str, 
     assert wait_until(lambda: work_directories() <= before)
 
 
+@pytest.mark.parametrize("layers", [tuple(LAYERS), ("rlimits",)], ids=["all layers", "no layers"])
+def test_a_judge_killed_while_its_zygote_clears_up_leaves_no_directory(layers: tuple[str, ...]) -> None:
+    litter = "for i in range(300):\n    open(str(i), 'w').close()\n" + GOOD
+    before = work_directories()
+    for _ in range(15):
+        with LocalExecutor(workers=1, sandbox=Sandbox(layers=layers)) as executor:
+            assert executor.run(program(litter)).passed
+            (worker,) = executor._crew._all
+            os.kill(worker.process.pid, signal.SIGKILL)
+
+    time.sleep(0.1)  # there is no event to wait for: nothing must come back
+    assert work_directories() <= before
+
+
 @pytest.mark.parametrize("victim", ["pid", "zygote_pid"])
 def test_a_worker_killed_once_costs_a_second_try_and_no_verdict(executor: LocalExecutor, victim: str) -> None:
     killed = kill_while_running(executor, victim, times=1)

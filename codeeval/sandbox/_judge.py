@@ -52,12 +52,15 @@ def main(fd: int) -> None:
     config = caller.receive()
     if config is None:
         return
-    work = config["work"]
+    outer = config["work"]
+    # The zygote replaces its directory when a program has removed it, but can't bring back one that we have removed.
+    work = os.path.join(outer, "box")
     try:
-        zygote = _zygote.start(config)
+        os.mkdir(work)
+        zygote = _zygote.start({**config, "work": work})
     except BaseException as error:
         caller.send({"fatal": "%s: %s" % (type(error).__name__, error)})
-        os.rmdir(work)
+        _files.remove(outer)
         return
     _shrink()
     lost: Optional[ZygoteLost] = None
@@ -79,7 +82,7 @@ def main(fd: int) -> None:
     finally:
         zygote.channel.close()
         status = os.waitpid(zygote.pid, 0)[1]
-        _files.remove(work)
+        _files.remove(outer)
     os.write(2, b"the zygote died, its wait status was %d" % status)
     sys.exit(1 if lost.started else NOT_RUN)
 
