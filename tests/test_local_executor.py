@@ -1017,3 +1017,30 @@ def test_files_are_readable_when_they_are_named(tmp_path: Path) -> None:
         shown = answer(code, "assert f() == 'hi'", opened)
 
     assert (hidden.status, shown.status) == (Status.FAILED, Status.PASSED), (hidden, shown)
+
+
+def test_what_the_zygote_rehearses_are_jobs_as_they_should_go() -> None:
+    """Else children would find what is done after an error in place of what is done every time."""
+    kinds = subprocess.run([sys.executable, "-c", _REHEARSED], capture_output=True, text=True, check=True, timeout=60)
+
+    assert kinds.stdout.split() == ["answer"] * 14 + ["raised", "raised", "names", "tested"]
+
+
+_REHEARSED = """
+import socket, sys
+from codeeval.sandbox import _codec, _harness
+judge, child = socket.socketpair()
+_harness._ROUNDS = 1
+_harness.rehearse()
+assert "candidate" not in sys.modules
+for message in _harness._REHEARSAL:
+    judge.sendall(_harness.frame(message))
+judge.shutdown(socket.SHUT_WR)
+_harness._Child(child.fileno()).serve()
+child.close()
+answers = b"".join(iter(lambda: judge.recv(1 << 16), b""))
+while answers:
+    size = _codec.HEADER.size + _codec.HEADER.unpack_from(answers)[0]
+    print(_codec.unpack(answers[_codec.HEADER.size : size])[0])
+    answers = answers[size:]
+"""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import array
-import marshal
 import os
 import select
 import socket
@@ -104,8 +103,7 @@ class Box:
         """Send one frame to the child."""
         if self.stopped:
             raise Stop
-        text = marshal.dumps(message)
-        data = memoryview(_codec.HEADER.pack(len(text)) + text)
+        data = memoryview(_harness.frame(message))
         while data:
             try:
                 data = data[self.control.send(data) :]

@@ -26,7 +26,7 @@ from typing import Any, Dict, List, NoReturn
 
 from codeeval.sandbox import _codec
 
-__all__ = ["STARTED", "run"]
+__all__ = ["STARTED", "frame", "rehearse", "run"]
 
 #: Written to the judge when the child is set up and before it has seen any code of the candidate's. A child that ends
 #: without it failed for a reason of ours; once written, it can't be taken back.
@@ -38,6 +38,76 @@ def run(control: int) -> NoReturn:
     """Serve one job on the control socket, then leave without finalisation."""
     _Child(control).serve()
     os._exit(0)
+
+
+def frame(message: Any) -> bytes:
+    """Give a message of the judge's as it goes over the control socket."""
+    text = marshal.dumps(message)
+    return _codec.HEADER.pack(len(text)) + text
+
+
+def rehearse() -> None:
+    """Play some jobs through in the zygote, so that its children find everything as it is after the first time.
+
+    What Python caches on first use (specialised code, `typing`'s generic types, the layout of memory) would be written
+    by each child anew, and every page that it is the first to write to must be copied. Leaves no trace that a
+    candidate could see.
+    """
+    import socket
+
+    frames = b"".join(map(frame, _REHEARSAL))
+    for _ in range(_ROUNDS):
+        judge, child = socket.socketpair()
+        with judge, child:
+            judge.sendall(frames)
+            judge.shutdown(socket.SHUT_WR)
+            _Child(child.fileno()).serve()
+    del sys.modules["candidate"]
+    linecache.cache.clear()
+
+
+#: Python 3.11 specialises code that has run eight times.
+_ROUNDS = 10
+_SCRIPT = '''
+import collections, math, re
+from typing import Any, Dict, List, Optional, Set, Tuple, Union
+
+def answer(value: Any, *, limit: Optional[int] = None) -> Any:
+    """ Give it back.
+    >>> answer(1)
+    1
+    """
+    return value
+
+def count(words: List[str], pairs: List[Tuple[int, int]] = [], rows: List[List[int]] = []) -> Dict[str, int]:
+    counts: Dict[str, int] = {}
+    for i, word in enumerate(sorted(set(words), key=lambda w: (len(w), w))):
+        counts[word] = counts.get(word, 0) + words.count(word) + i % 2
+    return counts
+
+def mean(numbers: List[float], near: Tuple[float, float] = (0.0, 1.0), by: Dict[str, int] = {}) -> Optional[float]:
+    return sum(x for x in numbers if x > 0) / len(numbers)
+
+def join(text: str, parts: Tuple[str, str] = ("", ""), unlike: Optional[str] = None) -> Union[str, List[Any]]:
+    return "".join([c.upper() if c.islower() else c for c in text[::-1]]) + f"{len(text)}"
+
+def grow(numbers: List[int]) -> None:
+    numbers.append(1)
+'''
+_REHEARSAL: List[List[Any]] = [
+    [_SCRIPT, "main.py", 1],
+    *(["call", "answer", [value], {}] for value in (1, 1.5, True, None, "text", [1, 2], [[1], ["a"]], ["a", "b"])),
+    ["call", "answer", [{"tuple": [1, "a"]}], {"limit": 1}],
+    ["call", "answer", [{"dict": [["a", 1], ["b", [2]]]}], {}],
+    ["call", "count", [["a", "b", "a"]], {}],
+    ["call", "mean", [[1.0, 2.5, 3]], {}],
+    ["call", "join", ["Some text"], {}],
+    ["call", "grow", [[0]], {}],
+    ["call", "mean", [[]], {}],
+    ["call", "missing", [], {}],
+    ["get", ["answer", "re", "missing"]],
+    ["test", "def check(candidate):\n    assert candidate(1) == 1\n\ncheck(answer)\n", "token"],
+]
 
 
 class _Child:

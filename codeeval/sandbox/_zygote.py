@@ -179,6 +179,7 @@ def _main(channel: socket.socket, config: Dict[str, Any], wanted: "set[str]", fl
     os.chdir(work)  # again: a preloaded module may have gone elsewhere
     channel.send(("ready " + ",".join(held)).encode())
     channel.send("\n".join("%s=%s" % item for item in refused.items()).encode() or b"\n")
+    _harness.rehearse()
     gc.collect()
     gc.freeze()
     _serve(channel, job, work, clean)
