@@ -47,27 +47,23 @@ def frame(message: Any) -> bytes:
 
 
 def rehearse() -> None:
-    """Play some jobs through in the zygote, so that its children find everything as it is after the first time.
+    """Play a job through in the zygote, so that its children find everything as it is after the first time.
 
-    What Python caches on first use (specialised code, `typing`'s generic types, the layout of memory) would be written
-    by each child anew, and every page that it is the first to write to must be copied. Leaves no trace that a
-    candidate could see.
+    What Python does on first use (`typing` makes its generic types, memory is laid out) would be done by each child
+    anew, and every page that a child is the first to write to must be copied. Leaves no trace that a candidate could
+    see.
     """
     import socket
 
-    frames = b"".join(map(frame, _REHEARSAL))
-    for _ in range(_ROUNDS):
-        judge, child = socket.socketpair()
-        with judge, child:
-            judge.sendall(frames)
-            judge.shutdown(socket.SHUT_WR)
-            _Child(child.fileno()).serve()
+    judge, child = socket.socketpair()
+    with judge, child:
+        judge.sendall(b"".join(map(frame, _REHEARSAL)))
+        judge.shutdown(socket.SHUT_WR)
+        _Child(child.fileno()).serve()
     del sys.modules["candidate"]
     linecache.cache.clear()
 
 
-#: Python 3.11 specialises code that has run eight times.
-_ROUNDS = 10
 _SCRIPT = '''
 import collections, math, re
 from typing import Any, Dict, List, Optional, Set, Tuple, Union

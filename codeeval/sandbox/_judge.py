@@ -119,16 +119,14 @@ def _shrink() -> None:
 
 
 def _describe(zygote: _zygote.Zygote, config: Dict[str, Any]) -> Dict[str, Any]:
-    import platform
-
     names: Set[str] = set()
     for path in sys.path:
         if os.path.isdir(path):
             names.update(n for n in os.listdir(path) if n.endswith((".dist-info", ".egg-info", ".pth")))
     return {
-        "python": platform.python_version(),
-        "implementation": platform.python_implementation(),
-        "machine": platform.machine(),
+        "python": sys.version.split()[0],
+        "implementation": sys.implementation.name,
+        "machine": os.uname().machine,
         "executable": sys.executable,
         "packages": sorted(names),
         "hash_seed": os.environ.get("PYTHONHASHSEED", "random"),
