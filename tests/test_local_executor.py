@@ -301,8 +301,12 @@ def test_a_caller_that_ignores_its_children_hears_of_endless_tests_too() -> None
     body = """
     import signal
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    from codeeval.executors import local
-    worker = local._Worker([sys.executable, "-c", "import sys; sys.exit(3)"], {}, {})
+    from codeeval.sandbox.worker import Setup, Worker
+    class Failing(Setup):
+        def command(self):
+            return [sys.executable, "-c", "import sys; sys.exit(3)"]
+
+    worker = Worker(Failing())
     print(json.dumps(worker.autopsy()[0]))
     worker.stop()
     """
@@ -600,7 +604,7 @@ def test_a_worker_that_never_speaks_is_our_fault(tmp_path: Path, monkeypatch: py
     silent = tmp_path / "python"
     silent.write_text("#!/bin/sh\nexec sleep 60\n")
     silent.chmod(0o755)
-    monkeypatch.setattr("codeeval.executors.local._START_S", 0.5)
+    monkeypatch.setattr("codeeval.sandbox.worker.START_S", 0.5)
 
     with pytest.raises(SandboxError, match="did not start within"):
         LocalExecutor(workers=1, python=silent).run(program())
@@ -918,7 +922,7 @@ def test_a_stuck_worker_does_not_keep_the_others_from_working(monkeypatch: pytes
     with LocalExecutor(workers=2) as executor:
         list(executor.execute([program()] * 6))
         stuck = next(w.facts["pid"] for w in executor._crew._all if w.facts is not None)
-        monkeypatch.setattr("codeeval.executors.local._GRACE_S", -18.0)  # 10 + 10 + that = 2 seconds
+        monkeypatch.setattr("codeeval.sandbox.worker._GRACE_S", -18.0)  # 10 + 10 + that = 2 seconds
         os.kill(stuck, signal.SIGSTOP)
         begin = time.monotonic()
 

@@ -1,18 +1,23 @@
 """The sandbox: processes, isolation and the judging of one program. It knows programs, never problems.
 
-`Sandbox` says what a user wants. The underscored modules are the programs of the three processes of a worker, in the
-order in which a program meets them: `_judge`, `_zygote`, `_harness`; with `_codec` between judge and child, the layers
-of isolation in the order in which they are entered (`_namespaces`, `_root`, `_rlimits`, `_capabilities`, `_seccomp`),
-`_files` for what is left on disk, and `_classify` as the verdict.
+`Sandbox` says what a user wants, `report` what this machine gives (`guarantees`); `worker` is the caller's end of it.
+The underscored modules are the programs of the three processes of a worker, in the order in which a program meets them:
+`_judge` (with a `_box` and a `_candidate` per job, and `_foresight`), `_zygote`, `_harness`; `_codec` between judge
+and child, the layers of isolation in the order in which they are entered (`_namespaces`, `_root`, `_landlock`,
+`_rlimits`, `_capabilities`, `_seccomp`), `_files` for what is left on disk, and `_classify` as the verdict.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from codeeval.errors import SandboxUnavailable
 from codeeval.sandbox import _zygote
+from codeeval.sandbox.guarantees import GUARANTEES, Report, report_on
 
-__all__ = ["LAYERS", "Sandbox"]
+__all__ = ["GUARANTEES", "LAYERS", "Report", "Sandbox", "report"]
 
 LAYERS: dict[str, str] = dict(_zygote.LAYERS)
 """Layer → the guarantee that it holds, in the order in which they are entered."""
@@ -28,18 +33,63 @@ class Sandbox:
     layers: tuple[str, ...] = tuple(LAYERS)
     "Layers that may be used."
     required: tuple[str, ...] = ()
-    "Layers without which nothing runs: `SandboxUnavailable` names the missing ones."
+    "Guarantees, or single layers, without which nothing runs: `SandboxUnavailable` names the missing ones."
     readable: tuple[str, ...] = ()
     "Files and directories that programs may read, beyond the interpreter's and the system libraries."
+    writable: tuple[str, ...] = ()
+    "Files and directories that programs may also write. Programs see there what earlier ones have left."
     work_bytes: int = 1 << 28
     "Size of the private file system that a worker's programs write to."
 
     def __post_init__(self) -> None:
-        for name in (*self.layers, *self.required):
+        for name in self.layers:
             if name not in LAYERS:
                 raise ValueError(f"unknown layer {name!r}; there are {', '.join(LAYERS)}")
+        for name in self.required:
+            if name not in GUARANTEES and name not in LAYERS:
+                raise ValueError(f"unknown guarantee {name!r}; there are {', '.join(GUARANTEES)}")
+        for field in ("readable", "writable"):
+            if isinstance(getattr(self, field), str):
+                raise TypeError(f"Sandbox.{field} must be a tuple of paths, but got {getattr(self, field)!r}")
 
     @classmethod
     def strict(cls) -> Sandbox:
-        """Ask for every layer; where one can't be had, using the executor raises `SandboxUnavailable`."""
-        return cls(required=tuple(LAYERS))
+        """Ask for every guarantee; where one can't be held, using the executor raises `SandboxUnavailable`."""
+        return cls(required=tuple(GUARANTEES))
+
+    def hold(self, facts: Mapping[str, Any]) -> Report:
+        """Compare what is required with what a worker says of itself.
+
+        Args:
+            facts: `layers` in force, and `missing` ones with the reasons.
+
+        Raises:
+            SandboxUnavailable: something that is required does not hold.
+        """
+        report = report_on(facts["layers"], facts["missing"])
+        lacking = [f"{name} ({report.missing[name]})" for name in self.required if name in report.missing]
+        layers = [name for name in self.required if name in LAYERS and name not in facts["layers"]]
+        lacking += [f"{name} ({facts['missing'].get(name, 'not asked for')})" for name in layers]
+        if lacking:
+            raise SandboxUnavailable(f"the sandbox lacks what it must hold: {'; '.join(lacking)}")
+        return report
+
+
+def report(sandbox: Sandbox | None = None, *, python: str | None = None) -> Report:
+    """Find out, by starting a worker, which guarantees hold on this machine.
+
+    Args:
+        sandbox: the layers to try; by default all.
+        python: the interpreter that would run candidates.
+
+    Raises:
+        SandboxError: no worker can be started.
+    """
+    from codeeval.sandbox.worker import Setup, Worker
+
+    worker = Worker(Setup(sandbox=sandbox or Sandbox(), python=python))
+    try:
+        facts = worker.introduction()
+    finally:
+        worker.stop()
+    return report_on(facts["layers"], facts["missing"])

@@ -25,7 +25,7 @@ import time
 from types import FrameType
 from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
 
-from codeeval.sandbox import _classify, _codec, _files, _zygote
+from codeeval.sandbox import _capabilities, _classify, _codec, _files, _landlock, _root, _seccomp, _zygote
 from codeeval.sandbox._box import MAX_S, Box, CallerGone, Stop, ZygoteLost
 from codeeval.sandbox._candidate import VALUE_TEXT, Candidate, bounded
 from codeeval.sandbox._foresight import Foresight
@@ -64,9 +64,10 @@ def main(fd: int) -> None:
         _files.remove(outer)
         return
     _shrink()
+    boxed = _box_in(config, outer)
     lost: Optional[ZygoteLost] = None
     try:
-        caller.send({"ready": _describe(zygote, config)})
+        caller.send({"ready": {**_describe(zygote), "judge": boxed}})
         judge = _Judge(caller, zygote)
         while True:
             request = caller.receive()
@@ -119,7 +120,33 @@ def _shrink() -> None:
         pass
 
 
-def _describe(zygote: _zygote.Zygote, config: Dict[str, Any]) -> Dict[str, Any]:
+def _box_in(config: Dict[str, Any], work: str) -> List[str]:
+    """Give up every right that running tests doesn't take; give the layers that were wanted and hold.
+
+    Tests are a benchmark's code, and what a hostile candidate answers passes through them. They import modules, so
+    what the interpreter reads stays readable; the one directory to write to is the one that must be removed at the end.
+    """
+    held: List[str] = []
+    steps: Dict[str, Callable[[], None]] = {
+        "landlock": lambda: _landlock.Rules(
+            _root.outside(config["readable"]), [work, *_root.DEVICES], removable=[os.path.dirname(work)], scoped=False
+        ).enter(),
+        "capabilities": lambda: _capabilities.Drop().enter(),
+        "seccomp": lambda: _seccomp.for_judges().enter(),
+    }
+    wanted = [name for name in steps if name in config["layers"]]
+    try:
+        if wanted:
+            _capabilities.no_new_privileges()
+        for name in wanted:
+            steps[name]()
+            held.append(name)
+    except (OSError, AttributeError):  # as in the zygote, which says why
+        pass
+    return held
+
+
+def _describe(zygote: _zygote.Zygote) -> Dict[str, Any]:
     names: Set[str] = set()
     for path in sys.path:
         if os.path.isdir(path):

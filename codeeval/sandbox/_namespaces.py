@@ -17,6 +17,7 @@ from typing import Callable, Dict, Iterable, Optional
 
 __all__ = [
     "LAYERS",
+    "bind",
     "call",
     "clone",
     "drop_ipc",
@@ -47,13 +48,20 @@ JOB_FLAGS, OWN_MOUNTS = _NEWPID, _NEWNS
 OWN_NETWORK = _NEWNET
 
 _MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_NOEXEC = 1, 2, 4, 8
-_MS_REC, _MS_PRIVATE = 0x4000, 1 << 18
+_MS_BIND, _MS_REC, _MS_PRIVATE = 0x1000, 0x4000, 1 << 18
 _MNT_DETACH = 2
 _AT_RECURSIVE = 0x8000
 
+#: Numbers from 424 on are the same everywhere.
+_COMMON = {
+    "mount_setattr": 442,
+    "landlock_create_ruleset": 444,
+    "landlock_add_rule": 445,
+    "landlock_restrict_self": 446,
+}
 _SYSCALLS = {
-    "x86_64": {"clone": 56, "mount_setattr": 442, "pivot_root": 155, "capset": 126},
-    "aarch64": {"clone": 220, "mount_setattr": 442, "pivot_root": 41, "capset": 91},
+    "x86_64": {"clone": 56, "pivot_root": 155, "capset": 126, **_COMMON},
+    "aarch64": {"clone": 220, "pivot_root": 41, "capset": 91, **_COMMON},
 }
 
 _libc: Optional[ctypes.PyDLL] = None
@@ -141,13 +149,18 @@ def unmount(path: str) -> None:
     _check(_load().umount2(os.fsencode(path), _MNT_DETACH), "umount %s" % path)
 
 
-def read_only(path: str) -> None:
-    """Make everything that is mounted at and below a path read-only, and its set-user-id bits void.
+def bind(source: str, target: str) -> None:
+    """Make what lies at one path, and is mounted below it, visible at another."""
+    mount(source, target, None, _MS_BIND | _MS_REC)
+
+
+def read_only(path: str, yes: bool = True) -> None:
+    """Make everything that is mounted at and below a path read-only, or writable again; set-user-id bits are void.
 
     Raises:
         OSError: the kernel refuses, or is older than 5.12.
     """
-    attributes = struct.pack("QQQQ", _MS_RDONLY | _MS_NOSUID, 0, 0, 0)
+    attributes = struct.pack("QQQQ", _MS_NOSUID | (_MS_RDONLY if yes else 0), 0 if yes else _MS_RDONLY, 0, 0)
     size = ctypes.c_size_t(len(attributes))
     call("mount_setattr", -1, os.fsencode(path), _AT_RECURSIVE, attributes, size)
 

@@ -12,7 +12,7 @@ from typing import Iterable, List
 
 from codeeval.sandbox import _namespaces
 
-__all__ = ["LAYERS", "WORK", "enter", "interpreter_paths"]
+__all__ = ["DEVICES", "LAYERS", "WORK", "enter", "interpreter_paths", "outside"]
 
 LAYERS = {"root": "no file is visible but the interpreter's, the system libraries and those named by readable="}
 
@@ -25,9 +25,12 @@ _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix
 _ETC = ("alternatives", "fonts", "ssl")
 #: Small files that every job would otherwise pay for as mounts.
 _COPIED = ("ld.so.cache", "localtime", "timezone", "nsswitch.conf", "passwd", "group", "mime.types")
-_DEVICES = ("null", "zero", "full", "random", "urandom")
+#: Devices that are no way out: they may be written to as well.
+DEVICES = tuple("/dev/" + name for name in ("null", "zero", "full", "random", "urandom"))
+#: What may be read of the machine's own /proc, which shows everybody's processes.
+_PROC = tuple("/proc/" + name for name in ("cpuinfo", "meminfo", "stat", "loadavg", "uptime"))
 
-_MS_BIND, _MS_REC, _MS_NOSUID, _MS_NODEV, _MS_NOEXEC = 0x1000, 0x4000, 2, 4, 8
+_MS_NOSUID, _MS_NODEV, _MS_NOEXEC = 2, 4, 8
 
 
 def interpreter_paths() -> List[str]:
@@ -37,25 +40,34 @@ def interpreter_paths() -> List[str]:
     return [path for path in found if path and path != "/" and os.path.exists(path)]
 
 
-def enter(base: str, readable: Iterable[str], work_bytes: int) -> None:
+def outside(readable: Iterable[str]) -> List[str]:
+    """Give what a job may read where it has no root of its own; the paths need not exist."""
+    etc = ["/etc/" + name for name in (*_ETC, *_COPIED)]
+    return [*_SYSTEM, *etc, *_PROC, *interpreter_paths(), *map(os.path.abspath, readable)]
+
+
+def enter(base: str, readable: Iterable[str], writable: Iterable[str], work_bytes: int) -> None:
     """Change to a new root, in a mount namespace of our own whose mounts are private.
 
     Args:
         base: an existing empty directory; the new root is put together there.
         readable: files and directories beyond the system's that are visible, at their own paths and read-only.
+        writable: the same, but not read-only.
         work_bytes: the size limit of the work directory.
 
     Raises:
         OSError: the kernel refuses one of the steps.
     """
     _namespaces.mount("tmpfs", base, "tmpfs", _MS_NOSUID | _MS_NODEV, "size=4m,nr_inodes=4096,mode=0755")
-    wanted = [*_SYSTEM, *("/etc/" + name for name in _ETC), *map(os.path.abspath, readable)]
+    wanted = [*_SYSTEM, *("/etc/" + name for name in _ETC), *map(os.path.abspath, [*readable, *writable])]
     for path in _outermost(wanted):
         _show(base, path)
+    for path in writable:  # a mount of its own, also where it lies inside something readable
+        _namespaces.bind(os.path.abspath(path), base + os.path.realpath(path))
     for name in _COPIED:
         _copy(base, "/etc/" + name)
-    for name in _DEVICES:
-        _show(base, "/dev/" + name)
+    for path in DEVICES:
+        _show(base, path)
     os.symlink("/proc/self/fd", base + "/dev/fd")
     for path in _ALSO:
         if not os.path.lexists(base + path):
@@ -66,6 +78,8 @@ def enter(base: str, readable: Iterable[str], work_bytes: int) -> None:
     # The kernel gives a fresh /proc only to those who see one already.
     _namespaces.mount("proc", base + "/proc", "proc", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC)
     _namespaces.read_only(base)
+    for path in writable:
+        _namespaces.read_only(base + os.path.realpath(path), False)
     _namespaces.fresh_tmpfs(base + WORK, work_bytes, replace=False)
     os.chdir(base)
     _namespaces.call("pivot_root", b".", b".")
@@ -119,4 +133,4 @@ def _show(base: str, path: str) -> None:
         os.mkdir(target)
     else:
         os.close(os.open(target, os.O_CREAT | os.O_WRONLY, 0o644))
-    _namespaces.mount(path, target, None, _MS_BIND | _MS_REC)
+    _namespaces.bind(path, target)

@@ -14,7 +14,7 @@ import os
 import struct
 from typing import Dict, List, Tuple
 
-__all__ = ["LAYERS", "Filter", "for_jobs", "for_zygotes"]
+__all__ = ["LAYERS", "Filter", "for_jobs", "for_judges", "for_zygotes"]
 
 LAYERS = {"seccomp": "no new processes, sockets, mounts, tracing, keys or kernel programs"}
 
@@ -171,6 +171,33 @@ def for_zygotes() -> Filter:
     Raises:
         OSError: there is no table for this machine.
     """
+    return Filter([*_common(), (_RETURN, 0, 0, _ALLOW)])
+
+
+def for_judges() -> Filter:
+    """Refuse what a judge has no use for once its zygote runs: all that a zygote may not do, and starting anything.
+
+    Raises:
+        OSError: there is no table for this machine.
+    """
+    return Filter([*_common(), *_own(processes=False, network=False)])
+
+
+def for_jobs(*, processes: bool, network: bool) -> Filter:
+    """Refuse what a zygote may do and a program may not.
+
+    Args:
+        processes: whether new processes are allowed; threads always are.
+        network: whether sockets are allowed; pairs of connected ones, which event loops need, always are.
+
+    Raises:
+        OSError: there is no table for this machine.
+    """
+    return Filter([(_LOAD, 0, 0, _NUMBER), *_own(processes=processes, network=network)])
+
+
+def _common() -> List[_Instruction]:
+    """Refuse other architectures' calls and what nobody needs; go on with the call's number loaded."""
     architecture, numbers = _table()
     program: List[_Instruction] = [
         (_LOAD, 0, 0, _ARCHITECTURE),
@@ -184,21 +211,13 @@ def for_zygotes() -> Filter:
         if name not in _OF_JOBS:
             # clone3's flags lie in memory, which a filter can't read; libraries then use clone.
             program += _refuse(number, errno.ENOSYS if name == "clone3" else errno.EPERM)
-    return Filter([*program, (_RETURN, 0, 0, _ALLOW)])
+    return program
 
 
-def for_jobs(*, processes: bool, network: bool) -> Filter:
-    """Refuse what a zygote may do and a program may not.
-
-    Args:
-        processes: whether new processes are allowed; threads always are.
-        network: whether sockets are allowed; pairs of connected ones, which event loops need, always are.
-
-    Raises:
-        OSError: there is no table for this machine.
-    """
+def _own(*, processes: bool, network: bool) -> List[_Instruction]:
+    """Refuse, and allow everything else, with the call's number loaded."""
     _, numbers = _table()
-    program: List[_Instruction] = [(_LOAD, 0, 0, _NUMBER)]
+    program: List[_Instruction] = []
     refused = {"mount": errno.EPERM, "umount2": errno.EPERM}
     if not network:
         refused["socket"] = errno.EACCES
@@ -208,7 +227,8 @@ def for_jobs(*, processes: bool, network: bool) -> Filter:
         if name in numbers:
             program += _refuse(numbers[name], number)
     # clone: never into new namespaces; without CLONE_THREAD, which makes a process, only where these are allowed.
-    program += [
+    return [
+        *program,
         (_JUMP_EQUAL, 0, 4, numbers["clone"]),
         (_LOAD, 0, 0, _FIRST_ARGUMENT),
         (_JUMP_ANY_BIT, 1, 0, _CLONE_NEW_ANY),
@@ -216,7 +236,6 @@ def for_jobs(*, processes: bool, network: bool) -> Filter:
         (_RETURN, 0, 0, _ERRNO | errno.EPERM),
         (_RETURN, 0, 0, _ALLOW),
     ]
-    return Filter(program)
 
 
 def _refuse(call: int, number: int) -> List[_Instruction]:

@@ -23,7 +23,7 @@ import sys
 import time
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
-from codeeval.sandbox import _capabilities, _files, _harness, _namespaces, _rlimits, _root, _seccomp
+from codeeval.sandbox import _capabilities, _files, _harness, _landlock, _namespaces, _rlimits, _root, _seccomp
 
 __all__ = ["CLOCK", "ENDED", "JOB", "LAYERS", "Zygote", "start"]
 
@@ -31,6 +31,7 @@ __all__ = ["CLOCK", "ENDED", "JOB", "LAYERS", "Zygote", "start"]
 LAYERS: Dict[str, str] = {
     **_namespaces.LAYERS,
     **_root.LAYERS,
+    **_landlock.LAYERS,
     **_rlimits.LAYERS,
     **_capabilities.LAYERS,
     **_seccomp.LAYERS,
@@ -43,7 +44,7 @@ CLOCK = struct.Struct("!d")
 #: Answer to K: wait status, user and system CPU seconds, peak bytes, errno of a failed start.
 ENDED = struct.Struct("!iddqi")
 
-_SOCKET_FD, _AHEAD_FD = 3, 4
+_SOCKET_FD, _AHEAD_FD, _RULES_FD = 3, 4, 5
 _N_FDS = 4
 
 
@@ -61,7 +62,8 @@ def start(config: Dict[str, Any]) -> Zygote:
     """Fork a zygote, in as many namespaces as can be had.
 
     Args:
-        config: `layers` (names that may be used), `preload` (modules), `work` (an empty directory), `work_bytes`.
+        config: `layers` (names that may be used), `preload` (modules), `work` (an empty directory), `work_bytes`,
+            `readable` and `writable` (paths beyond those that every program may use).
 
     Raises:
         OSError: not even a plain fork works.
@@ -134,16 +136,20 @@ def _main(channel: socket.socket, config: Dict[str, Any], wanted: "set[str]", fl
         try:
             _namespaces.enter_zygote(uid, gid)
             if "root" not in wanted:
+                for path in config["writable"]:
+                    _namespaces.bind(path, path)
                 _namespaces.read_only("/")
+                for path in config["writable"]:
+                    _namespaces.read_only(path, False)
                 _namespaces.fresh_tmpfs(work, config["work_bytes"], replace=False)
         except OSError as error:
             channel.send(("refused  %s" % error).encode())
             return
         held += ["user", "mount", *sorted(wanted & {"net", "ipc", "uts"})]
         if "root" in wanted:
-            readable = [*_root.interpreter_paths(), *config["readable"]]
             try:
-                _root.enter(work, readable, config["work_bytes"])
+                readable = [*_root.interpreter_paths(), *config["readable"]]
+                _root.enter(work, readable, config["writable"], config["work_bytes"])
             except OSError as error:
                 channel.send(("refused root %s" % error).encode())
                 return
@@ -157,7 +163,8 @@ def _main(channel: socket.socket, config: Dict[str, Any], wanted: "set[str]", fl
     os.environ["HOME"] = os.environ["TMPDIR"] = work
     if "rlimits" in wanted:
         _rlimits.enter_zygote()
-    job = _prepare(wanted, bool(flags), held, refused)
+    readable = ["/"] if "root" in held else _root.outside(config["readable"])
+    job = _prepare(wanted, bool(flags), readable, config["writable"], work, held, refused)
     try:
         for name in config["preload"]:
             __import__(name)
@@ -173,9 +180,12 @@ def _main(channel: socket.socket, config: Dict[str, Any], wanted: "set[str]", fl
     _forget_ourselves()
     sys.argv[:] = [""]
     sys.dont_write_bytecode = True
-    os.dup2(channel.fileno(), _SOCKET_FD)
+    _move(channel.detach(), _SOCKET_FD)
     channel = socket.socket(fileno=_SOCKET_FD)
-    _close_above(_SOCKET_FD)
+    if job.rules is not None:
+        _move(job.rules.fd, _RULES_FD)
+        job.rules.fd = _RULES_FD
+    _close_above(job.last_fd)
     os.chdir(work)  # again: a preloaded module may have gone elsewhere
     channel.send(("ready " + ",".join(held)).encode())
     channel.send("\n".join("%s=%s" % item for item in refused.items()).encode() or b"\n")
@@ -193,8 +203,14 @@ class _Job:
         self.base_proc = 0
         self.own_network = self.own_ipc = False
         self.proc = self.rlimits = False
+        self.rules: Optional[_landlock.Rules] = None
         self.drop: Optional[_capabilities.Drop] = None
         self.filters: Dict[Tuple[bool, bool], _seccomp.Filter] = {}
+
+    @property
+    def last_fd(self) -> int:
+        """The highest descriptor that the zygote keeps open."""
+        return _SOCKET_FD if self.rules is None else _RULES_FD
 
     def leave(self) -> None:
         """In the zygote, when the job is over: take away what it has mounted."""
@@ -208,6 +224,8 @@ class _Job:
         os.setsid()  # signals to a process group cross pid namespaces: it must not be the judge's
         if network and self.own_network:
             _namespaces.loopback_up()
+        if self.rules is not None:
+            self.rules.enter()
         if self.rlimits:
             _rlimits.enter_job(cpu_s, memory_bytes, file_bytes)
         if self.drop is not None:
@@ -216,7 +234,15 @@ class _Job:
             self.filters[processes, network].enter()
 
 
-def _prepare(wanted: "set[str]", has_namespaces: bool, held: List[str], refused: Dict[str, str]) -> _Job:
+def _prepare(
+    wanted: "set[str]",
+    has_namespaces: bool,
+    readable: Sequence[str],
+    writable: Sequence[str],
+    work: str,
+    held: List[str],
+    refused: Dict[str, str],
+) -> _Job:
     """Find out, by doing, which layers a job can have; note those in `held`, and in `refused` why not."""
     job = _Job()
     job.own_network, job.own_ipc = "net" in held, "ipc" in held
@@ -236,12 +262,21 @@ def _prepare(wanted: "set[str]", has_namespaces: bool, held: List[str], refused:
         job.proc = has("proc", needs or _namespaces.probe_job(job.flags, _namespaces.fresh_proc))
     if "rlimits" in wanted:
         job.rlimits = has("rlimits", None)
-    if wanted & {"capabilities", "seccomp"}:
+    unprivileged = wanted & {"landlock", "capabilities", "seccomp"}
+    if unprivileged:
         try:
             _capabilities.no_new_privileges()
         except (OSError, AttributeError) as error:  # macOS has no prctl
-            refused.update((name, str(error)) for name in wanted & {"capabilities", "seccomp"})
+            refused.update((name, str(error)) for name in unprivileged)
             return job
+    if "landlock" in wanted:
+        try:
+            rules = _landlock.Rules(readable, [work, *_root.DEVICES, *writable])
+        except OSError as error:
+            refused["landlock"] = str(error)
+        else:
+            if has("landlock", _namespaces.probe_job(job.flags, rules.enter)):
+                job.rules = rules
     if "capabilities" in wanted:
         drop = _capabilities.Drop()
         if has("capabilities", _namespaces.probe_job(job.flags, drop.enter)):
@@ -283,7 +318,7 @@ def _serve(channel: socket.socket, job: _Job, work: str, clean: Callable[[], Non
                 pid, failed = 0, error.errno or -1
             if pid == 0 and not failed:
                 try:
-                    _become(fds)
+                    _become(fds, job.last_fd)
                     job.enter(cpu_s, memory_bytes, file_bytes, processes, network)
                     _harness.run(_SOCKET_FD, _AHEAD_FD)
                 finally:
@@ -300,6 +335,8 @@ def _serve(channel: socket.socket, job: _Job, work: str, clean: Callable[[], Non
                 _namespaces.drop_ipc()
             if _is_used(work):
                 clean()
+                if job.rules is not None:
+                    job.rules.renew()
                 os.chdir(work)  # a new mount lies over the old one, in which a process with its cwd there stays
         else:
             _end(pid, failed, flags)
@@ -319,14 +356,15 @@ def _receive(channel: socket.socket) -> Tuple[bytes, List[int]]:
     return message, fds.tolist()
 
 
-def _become(fds: Sequence[int]) -> None:
-    """In the child: take the job's control socket, pipe, stdout and stderr; keep nothing of the zygote's."""
+def _become(fds: Sequence[int], last_fd: int) -> None:
+    """In the child: take the job's control socket, pipe, stdout and stderr; keep of the zygote's only the rules."""
     control, ahead, out, err = fds
     os.dup2(control, _SOCKET_FD)  # closes the zygote's own socket in this process
     os.dup2(out, 1)
     os.dup2(err, 2)
     os.dup2(ahead, _AHEAD_FD)  # the last, since one of the four may have this number
-    os.closerange(_AHEAD_FD + 1, _AHEAD_FD + 1 + 2 * _N_FDS)
+    first = max(_AHEAD_FD, last_fd) + 1
+    os.closerange(first, first + 2 * _N_FDS)
 
 
 def _end(pid: int, failed: int, flags: int) -> Tuple[int, float, float, int, int]:
@@ -362,6 +400,13 @@ def _is_used(work: str) -> bool:
         return bool(os.listdir(work)) or os.stat(work).st_mode & 0o7777 != 0o700
     except OSError:
         return True
+
+
+def _move(fd: int, target: int) -> None:
+    """Give a descriptor another number."""
+    if fd != target:
+        os.dup2(fd, target, inheritable=False)
+        os.close(fd)
 
 
 def _close_above(fd: int) -> None:
