@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from codeeval import _display
-from codeeval.program import Status
+from codeeval.program import Execution, Status
 from codeeval.sample import Attempt
 
 __all__ = ["Estimate", "Results", "Tags", "TaskSummary", "Verdicts"]
@@ -213,7 +213,7 @@ class Results:
         """
         if suite not in self._verdicts:
             if suite is None:
-                found = [_overall([e.status for e in a.executions.values()]) for a in self.attempts]
+                found = [_overall(a.executions) for a in self.attempts]
             elif self.attempts and suite not in self.suites:
                 raise KeyError(f"no suite {suite!r} in these results; there are {self.suites}")
             else:
@@ -341,9 +341,11 @@ def _ordered(attempts: Iterable[Attempt], row_by_id: Mapping[str, int]) -> tuple
     return tuple(attempts)
 
 
-def _overall(statuses: list[Status]) -> Status | None:
-    if len(statuses) == 1:
-        return statuses[0]
+def _overall(executions: Mapping[str, Execution]) -> Status | None:
+    if len(executions) == 1:  # nearly always; there may be hundreds of thousands
+        for execution in executions.values():
+            return execution.status
+    statuses = [execution.status for execution in executions.values()]
     if not statuses:
         return None
     if Status.SANDBOX_ERROR in statuses:
