@@ -16,7 +16,7 @@ from codeeval.metrics.intervals import (
 )
 from codeeval.metrics.partial import TestPassFraction
 from codeeval.metrics.pass_at_k import PassAtK, mean_pass_at_k, pass_at_k
-from codeeval.metrics.per_problem import ScorePerProblem, ScorePerSuite
+from codeeval.metrics.per_problem import Judged, Score, ScorePerProblem, ScorePerSuite
 from codeeval.metrics.planning import Plan, plan
 from codeeval.metrics.rates import StatusRates, TruncationRates
 from codeeval.metrics.reliability import (
@@ -65,6 +65,7 @@ __all__ = [
     "GPassAtK",
     "Interval",
     "JointSelector",
+    "Judged",
     "MGPassAtK",
     "MajorityAtK",
     "MemoryRatio",
@@ -75,6 +76,7 @@ __all__ = [
     "Plan",
     "PlusFour",
     "RuntimeRatio",
+    "Score",
     "ScorePerProblem",
     "ScorePerSuite",
     "Spread",
