@@ -62,8 +62,13 @@ def report_card(results: Results | Mapping[str, Any]) -> Card:
 
     Args:
         results: results, or the manifest of a run.
+
+    Raises:
+        TypeError: it is neither.
     """
-    manifest = results if isinstance(results, Mapping) else results.manifest
+    manifest = results if isinstance(results, Mapping) else getattr(results, "manifest", None)
+    if manifest is None:
+        raise TypeError(f"report_card takes Results or a run's manifest, but got {results!r:.80}")
     parts = {name: manifest.get(name) or {} for name in ("benchmark", "sampler", "limits", "executor", "versions")}
     benchmark, sampler, limits, executor, versions = (v if isinstance(v, Mapping) else {} for v in parts.values())
     rows = [

@@ -130,7 +130,11 @@ class History:
         ignore: Iterable[str] = (),
         on_log: LogHook | Iterable[LogHook] = (),
     ) -> None:
+        if folder is not None and not isinstance(folder, str | os.PathLike):
+            raise TypeError(f"History reads a folder of run directories, but got {folder!r:.80}")
         self.folder = None if folder is None else Path(folder).expanduser()
+        if not isinstance(metric, str | Metric):
+            raise TypeError(f"metric must be a name, as 'pass@1', or a metric, but got {metric!r:.80}")
         self._metric = _metric_named(metric) if isinstance(metric, str) else metric
         self._name = metric if isinstance(metric, str) else ""
         self._ignore = (ignore,) if isinstance(ignore, str) else tuple(ignore)
@@ -211,12 +215,16 @@ class History:
 
         Raises:
             NotComparable: it is not comparable with those that are there.
-            ValueError: another run has this step, or the run names none.
+            ValueError: another run has this step, or the run names none, or it is no number.
         """
+        if not isinstance(results, Results):
+            raise TypeError(f"a history holds Results, but got {results!r:.80}")
         checkpoints = self._read()
         step = _recorded_step(results.manifest) if step is None else step
         if step is None:
             raise ValueError("this run names no step; append(results, step), or evaluate(…, metadata={'step': 500})")
+        if not isinstance(step, int | float | np.number) or not math.isfinite(step):
+            raise ValueError(f"a step is a number, but got {step!r}")
         new = self._checkpoint(results, float(step), f"step {step:g}")
         for old in checkpoints:
             if old.step == new.step and not _is_same_run(old.results, results):

@@ -111,7 +111,7 @@ class TestMajorityAtK:
         [([True], 1, None), ([True, True], 0, None), ([True, True], 1, 0), ([True, True], 1, "some")],
     )
     def test_impossible_input_is_refused(self, passed: list[bool], k: int, draws: Any) -> None:
-        with pytest.raises(ValueError, match=r"each sample|at least 1|draws must be"):
+        with pytest.raises(ValueError, match=r"each sample|whole numbers k ≥ 1|draws must be"):
             majority_at_k(["a", "b"], passed, k, draws=draws)
 
     def test_metric_votes_by_evidence_or_by_given_outputs(self) -> None:

@@ -66,9 +66,9 @@ def compare(
         ValueError: an argument is wrong.
         ResultsError: a run directory cannot be read.
     """
+    if names is not None and (isinstance(names, str) or len(names) != 2 or names[0] == names[1]):
+        raise ValueError(f"names must be two that tell the runs apart, but got {names!r}")
     label_a, label_b = _names(a, b) if names is None else names
-    if label_a == label_b:
-        raise ValueError(f"names must tell the runs apart, but got {names!r}")
     side_a, side_b = _side(label_a, [a]), _side(label_b, [b])
     return _compare(side_a, side_b, Options(on, suite, k, _ignored(ignore), interval, replicates, seed))
 
@@ -109,6 +109,10 @@ def compare_many(
         ValueError: fewer than two names, an unknown baseline or correction, or another wrong argument.
         ResultsError: a run directory cannot be read.
     """
+    if not isinstance(results, Mapping):
+        raise TypeError(
+            f"compare_many takes names with their runs, {{'base': …, 'tuned': …}}, but got {results!r:.120}"
+        )
     if len(results) < 2:
         raise ValueError(f"compare_many needs at least two names, but got {list(results)}")
     if baseline is not None and baseline not in results:
@@ -216,7 +220,13 @@ def _n_unjudged(runs: Sequence[Judged]) -> int:
 
 
 def _side(name: str, runs: Sequence[Run]) -> Side:
-    return Side(name, tuple(run if isinstance(run, Results) else load_results(run, ()) for run in runs))
+    return Side(name, tuple(run if isinstance(run, Results) else load_results(_path(name, run), ()) for run in runs))
+
+
+def _path(name: str, run: object) -> str | os.PathLike[str]:
+    if not isinstance(run, str | os.PathLike):
+        raise TypeError(f"{name} must be Results or the path of a run directory, but got {run!r:.120}")
+    return run
 
 
 def _table(side: Side, options: Options) -> Floats:
@@ -242,7 +252,7 @@ def _spread(side: Side, options: Options) -> RunSpread:
 
 def _names(a: Run, b: Run) -> tuple[str, str]:
     """Call runs as their directories, where these tell them apart."""
-    names = tuple("" if isinstance(run, Results) else Path(run).expanduser().resolve().name for run in (a, b))
+    names = [Path(run).expanduser().resolve().name if isinstance(run, str | os.PathLike) else "" for run in (a, b)]
     label_a, label_b = names[0] or "a", names[1] or "b"
     return (label_a, label_b) if label_a != label_b else ("a", "b")
 
@@ -250,6 +260,8 @@ def _names(a: Run, b: Run) -> tuple[str, str]:
 def _runs(name: str, runs: Run | Sequence[Run]) -> Sequence[Run]:
     if isinstance(runs, Results | str | os.PathLike):
         return [runs]
+    if not isinstance(runs, Sequence):
+        raise TypeError(f"{name} must be Results, the path of a run directory or a list of them, but got {runs!r:.120}")
     if not runs:
         raise ValueError(f"{name!r} has no results")
     return runs

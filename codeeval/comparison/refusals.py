@@ -35,8 +35,8 @@ class Options:
             raise ValueError(f"on must be 'all' or 'common', but got {self.on!r}")
         if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1:
             raise ValueError(f"k must be a whole number ≥ 1, but got {self.k!r}")
-        if self.replicates < 1:
-            raise ValueError(f"replicates must be at least 1, but got {self.replicates!r}")
+        if not isinstance(self.replicates, int) or self.replicates < 1:
+            raise ValueError(f"replicates must be a whole number ≥ 1, but got {self.replicates!r}")
 
     def accepts(self, name: str) -> bool:
         """Say whether the caller accepts that runs differ in this setting."""

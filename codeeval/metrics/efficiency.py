@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from codeeval.metrics._draws import floats
 from codeeval.metrics.base import mean_of_logs, mean_over_problems
 from codeeval.metrics.intervals import Exact, Interval, IntervalName, PlusFour, interval_of
 from codeeval.metrics.per_problem import Judged, Score, ScorePerSuite, executions_of, judged_by_problem, mean_or_nan
@@ -42,17 +43,19 @@ def beyond(runtimes: npt.ArrayLike, passed: npt.ArrayLike, references: npt.Array
         fast.
 
     Raises:
-        ValueError: there is no reference, or a runtime of one is not finite.
+        ValueError: the shapes differ, there is no reference, or a runtime of one is not finite.
 
     Source:
         Du et al. 2024 (Mercury), arXiv:2402.07844.
     """
-    known = _references(references)
+    known, times, is_right = _references(references), floats("runtimes", runtimes), np.asarray(passed, dtype=np.bool_)
+    if times.shape != is_right.shape:
+        raise ValueError(f"each sample has a runtime and a verdict, but got shapes {times.shape} and {is_right.shape}")
     fastest, slowest = known.min(), known.max()
     if fastest == slowest:
-        return np.full(np.shape(runtimes), np.nan)
-    kept = np.clip(np.asarray(runtimes, dtype=np.float64), fastest, slowest)
-    return np.where(np.asarray(passed, dtype=np.bool_), (slowest - kept) / (slowest - fastest), 0.0)
+        return np.full(times.shape, np.nan)
+    kept = np.clip(times, fastest, slowest)
+    return np.where(is_right, (slowest - kept) / (slowest - fastest), 0.0)
 
 
 def dps(costs: npt.ArrayLike, references: npt.ArrayLike, scores: npt.ArrayLike) -> Floats:
@@ -73,7 +76,7 @@ def dps(costs: npt.ArrayLike, references: npt.ArrayLike, scores: npt.ArrayLike) 
     Source:
         Liu et al. 2024 (EvalPerf), arXiv:2408.06450; `evalplus/evalperf.py` of evalplus 0.3.1.
     """
-    known, worth = _references(references), np.asarray(scores, dtype=np.float64)
+    known, worth = _references(references), floats("scores", scores)
     if known.shape != worth.shape:
         raise ValueError(f"each reference has a score, but there are {known.size} references and {worth.size} scores")
     return np.concatenate([[0.0], worth])[_matched(costs, known)]
@@ -246,7 +249,7 @@ class DPS(ScorePerSuite):
 
 
 def _references(references: npt.ArrayLike) -> Floats:
-    known = np.asarray(references, dtype=np.float64)
+    known = floats("references", references)
     if known.ndim != 1 or not known.size or not np.isfinite(known).all():
         raise ValueError(f"references must be one or more finite costs, but got {references!r:.200}")
     return known
@@ -254,7 +257,7 @@ def _references(references: npt.ArrayLike) -> Floats:
 
 def _matched(costs: npt.ArrayLike, references: Floats) -> npt.NDArray[np.int64]:
     """Give 1 + the place of the fastest reference that each is not slower than, shape (N,); 0 where there is none."""
-    not_slower = np.asarray(costs, dtype=np.float64)[:, None] <= references  # (N, R)
+    not_slower = np.atleast_1d(floats("costs", costs))[:, None] <= references  # (N, R)
     place = np.arange(1, references.size + 1)
     matched: npt.NDArray[np.int64] = (not_slower * place).max(axis=1)
     return matched

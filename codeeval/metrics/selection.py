@@ -15,6 +15,7 @@ from typing import Literal, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from codeeval.metrics._draws import counts, floats
 from codeeval.metrics.base import labelled, mean_over_problems, shown, whole_numbers
 from codeeval.metrics.intervals import Interval, IntervalName, interval_of
 from codeeval.metrics.per_problem import executions_of, judged_by_problem
@@ -117,12 +118,14 @@ def majority_at_k(
     """
     if len(outputs) != len(passed):
         raise ValueError(f"each sample has an output and a verdict, but there are {len(outputs)} and {len(passed)}")
-    if k < 1:
-        raise ValueError(f"k must be at least 1, but got {k!r}")
+    (k,) = whole_numbers("majority_at_k", [k])
     _check_draws(draws)
     n = len(outputs)
     if n < k:
         return math.nan
+    unhashable = next((output for output in outputs if not isinstance(output, Hashable)), None)
+    if unhashable is not None:
+        raise ValueError(f"outputs must be hashable, to be compared; got {unhashable!r:.80}: give a tuple or a string")
     number: dict[Hashable, int] = {}
     labels = np.array([-1 if o is None else number.setdefault(o, len(number)) for o in outputs])  # (n,)
     if draws == "all":
@@ -280,14 +283,14 @@ def best_at_k(scores: npt.ArrayLike, passed: npt.ArrayLike, k: npt.ArrayLike) ->
     Raises:
         ValueError: the shapes differ, or k < 1.
     """
-    scores, passed = np.asarray(scores, dtype=np.float64), np.asarray(passed, dtype=np.bool_)
+    scores, passed = floats("scores", scores), np.asarray(passed, dtype=np.bool_)
     if scores.ndim != 1 or scores.shape != passed.shape:
         raise ValueError(f"scores and passed must have one entry per sample, got {scores.shape} and {passed.shape}")
-    ks = np.atleast_1d(np.asarray(k, dtype=np.int64))
+    ks = np.atleast_1d(counts("k", k))
     if np.any(ks < 1):
         raise ValueError(f"k must be at least 1, but got {ks.min()}")
     n = scores.size
-    if not n:
+    if not n or not ks.size:
         return np.full(ks.size, np.nan)
     levels, level = np.unique(np.where(np.isnan(scores), np.inf, -scores), return_inverse=True)  # 0 is the best
     sizes = np.bincount(level.reshape(-1), minlength=levels.size)  # (G,)
@@ -407,7 +410,7 @@ def agreement_scores(passes: npt.ArrayLike) -> Floats:
     Source:
         Chen et al. 2022 (CodeT), arXiv:2207.10397.
     """
-    matrix = np.asarray(passes, dtype=np.bool_)
+    matrix = floats("passes", passes) > 0
     if matrix.ndim != 2:
         raise ValueError(f"passes must have shape (solutions, tests), but got {matrix.shape}")
     if not matrix.size:

@@ -44,6 +44,10 @@ class _Closeness(ScorePerProblem):
     text: Text = completion
     "What is compared of an attempt; by default its completion."
 
+    def __post_init__(self) -> None:
+        ScorePerProblem.__post_init__(self)
+        _check_references(self.references)
+
     def scorer(self) -> Score:
         """Score a problem by the mean closeness of its samples.
 
@@ -100,10 +104,13 @@ class _OfSacrebleu:
     smooth_method: str = "exp"
     "How orders without a match are smoothed: `exp`, `floor`, `add-k` or `none`."
 
-    def _sacrebleu(self, *, effective_order: bool) -> Any:
+    def _sacrebleu(self) -> Any:
         metrics: Any = require("sacrebleu.metrics", extra="text", what=type(self).__name__)
+        tokenizers = metrics.BLEU.TOKENIZERS
+        if self.tokenize not in tokenizers:
+            raise ValueError(f"tokenize must be one of sacrebleu's {sorted(tokenizers)}, but got {self.tokenize!r}")
         return metrics.BLEU(
-            tokenize=self.tokenize, smooth_method=self.smooth_method, effective_order=effective_order, max_ngram_order=4
+            tokenize=self.tokenize, smooth_method=self.smooth_method, effective_order=True, max_ngram_order=4
         )
 
 
@@ -119,7 +126,7 @@ class BLEU(_OfSacrebleu, _Closeness):
 
     def closeness(self) -> Closeness:
         """Compare by sacrebleu's sentence score."""
-        scorer = self._sacrebleu(effective_order=True)
+        scorer = self._sacrebleu()
         return lambda text, references: min(1.0, float(scorer.sentence_score(text, list(references)).score) / 100)
 
 
@@ -145,6 +152,7 @@ class CorpusBLEU(_OfSacrebleu):
     def __post_init__(self) -> None:
         if self.replicates < 1:
             raise ValueError(f"replicates must be at least 1, but got {self.replicates!r}")
+        _check_references(self.references)
 
     def __call__(self, results: Results) -> Mapping[str, Estimate]:
         """Give `corpus-bleu`, over the problems with a reference and an attempt, whether it was judged or not.
@@ -152,7 +160,7 @@ class CorpusBLEU(_OfSacrebleu):
         Raises:
             MissingExtra: sacrebleu is not installed.
         """
-        scorer = self._sacrebleu(effective_order=False)
+        scorer = self._sacrebleu()
         counted = self._counted(results, scorer)  # (P, 10)
         per_problem = np.array([self._bleu(scorer, row) for row in counted])
         is_defined = ~np.isnan(counted[:, 0])
@@ -221,12 +229,26 @@ class CodeBLEU(_Closeness):
 
     names = ("codebleu",)
 
+    def __post_init__(self) -> None:
+        _Closeness.__post_init__(self)
+        if len(self.weights) != 4:
+            raise ValueError(f"weights are of the four parts, but got {self.weights!r}")
+
     def closeness(self) -> Closeness:
         """Compare by codebleu's score of one text."""
-        score: Any = require("codebleu", extra="codebleu", what="CodeBLEU").calc_codebleu
+        codebleu: Any = require("codebleu", extra="codebleu", what="CodeBLEU")
+        known = codebleu.codebleu.AVAILABLE_LANGS
+        if self.language not in known:
+            raise ValueError(f"language must be one of codebleu's {sorted(known)}, but got {self.language!r}")
+        score = codebleu.calc_codebleu
         return lambda text, references: min(
             1.0, float(score([list(references)], [text], lang=self.language, weights=self.weights)["codebleu"])
         )
+
+
+def _check_references(references: object) -> None:
+    if not isinstance(references, Mapping):
+        raise ValueError(f"references must map task ids to texts, but got {references!r:.80}")
 
 
 def _references_of(task_id: str, references: References) -> Sequence[str]:
