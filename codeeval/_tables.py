@@ -1,11 +1,26 @@
-"""Rows as a table: plain text, Markdown or LaTeX, with everything that stands in a cell escaped for it."""
+"""Rows as a table: plain text, Markdown or LaTeX, with everything that stands in a cell escaped for it.
+
+And what stands in cells: settings by dotted name, their values, differences and p-values as words.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-__all__ = ["latex", "latex_table", "markdown", "markdown_table", "p_value", "printable", "signed", "text_table"]
+__all__ = [
+    "flattened",
+    "latex",
+    "latex_table",
+    "markdown",
+    "markdown_table",
+    "p_value",
+    "printable",
+    "shown",
+    "signed",
+    "text_table",
+]
 
 Rows = Sequence[Sequence[str]]
 
@@ -87,3 +102,24 @@ def p_value(p: float) -> str:
 def signed(value: float) -> str:
     """Show a difference with its sign."""
     return "undefined" if value != value else f"{value:+.3f}".replace("-", "−")
+
+
+def flattened(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Give (dotted name, value) for every leaf of nested settings."""
+    for key, value in settings.items():
+        if isinstance(value, Mapping):
+            yield from flattened(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def shown(value: Any, chars: int = 60) -> str:
+    """Give a setting's value as it stands in messages and tables."""
+    if value is None:
+        return "not recorded"
+    if isinstance(value, Mapping):
+        numbers = [v for v in value.values() if isinstance(v, int | float)]
+        if numbers and len(numbers) == len(value):
+            return f"{min(numbers):g}–{max(numbers):g} by task"
+    text = value if isinstance(value, str) else repr(value)
+    return text if len(text) <= chars else text[:chars] + "…"

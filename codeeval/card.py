@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from codeeval import _tables
-from codeeval.comparability import flattened, shown
+from codeeval._tables import flattened, shown
 
 if TYPE_CHECKING:
     from codeeval.results import Estimate, Results
@@ -62,8 +62,13 @@ def report_card(results: Results | Mapping[str, Any]) -> Card:
 
     Args:
         results: results, or the manifest of a run.
+
+    Raises:
+        TypeError: it is neither.
     """
-    manifest = results if isinstance(results, Mapping) else results.manifest
+    manifest = results if isinstance(results, Mapping) else getattr(results, "manifest", None)
+    if manifest is None:
+        raise TypeError(f"report_card takes Results or a run's manifest, but got {results!r:.80}")
     parts = {name: manifest.get(name) or {} for name in ("benchmark", "sampler", "limits", "executor", "versions")}
     benchmark, sampler, limits, executor, versions = (v if isinstance(v, Mapping) else {} for v in parts.values())
     rows = [
@@ -74,6 +79,7 @@ def report_card(results: Results | Mapping[str, Any]) -> Card:
         *_sampler(sampler),
         ("extraction", _value(manifest.get("extractor"))),
         ("suites", _suites(manifest.get("suites"))),
+        ("protocol", _protocol(manifest.get("protocol"))),
         ("limits", _limits(limits)),
         *_isolation(executor.get("isolation")),
         (
@@ -83,6 +89,8 @@ def report_card(results: Results | Mapping[str, Any]) -> Card:
         ("versions", ", ".join(f"{name} {version}" for name, version in versions.items()) or NOT_RECORDED),
         ("started", _value(manifest.get("started"))),
     ]
+    if metadata := manifest.get("metadata"):
+        rows.append(("metadata", ", ".join(f"{name} {shown(value)}" for name, value in flattened(metadata))))
     if not isinstance(results, Mapping):
         rows.insert(4, ("judged", _judged(results)))
     return Card(rows=tuple(rows))
@@ -177,6 +185,18 @@ def _suites(suites: Any) -> str:
     if isinstance(suites, Mapping):
         suites = list(dict.fromkeys(name for names in suites.values() for name in names))
     return ", ".join(map(str, suites)) if suites else NOT_RECORDED
+
+
+def _protocol(protocol: Any) -> str:
+    """Name the rules of judging: one where all suites share it."""
+    if not isinstance(protocol, Mapping) or not protocol:
+        return _value(protocol or None)
+    by_suite = {
+        name: ", ".join(dict.fromkeys(map(str, value.values()))) if isinstance(value, Mapping) else str(value)
+        for name, value in protocol.items()
+    }
+    distinct = set(by_suite.values())
+    return distinct.pop() if len(distinct) == 1 else ", ".join(f"{name}: {rules}" for name, rules in by_suite.items())
 
 
 def _limits(limits: Mapping[str, Any]) -> str:

@@ -47,6 +47,7 @@ def evaluate(
     cache: Cache = True,
     deduplicate: bool = True,
     max_unjudged: float = 0.01,
+    metadata: Mapping[str, Any] | None = None,
 ) -> Results:
     """Score a sampler's completions on problems.
 
@@ -66,6 +67,8 @@ def evaluate(
         cache: verdicts of earlier runs: True (the user's cache), False, a file, or a `VerdictCache`.
         deduplicate: executes identical programs once. Turn it off, and the cache, to see flaky ones differ.
         max_unjudged: the share of attempts that may end in a fault of ours before the scores are withheld.
+        metadata: your notes on the run, as JSON data; kept in its manifest. `{"step": 500}` is the checkpoint's step
+            that `History` orders by.
 
     Raises:
         ValueError: an argument is wrong, a metric needs more samples than there are, or the extractor failed.
@@ -78,7 +81,7 @@ def evaluate(
     n = _n_samples(n_samples, metrics, sampler, problems)
     _check(problems, sampler, metrics, n, source="" if n_samples is not None else "the sampler")
     with _judging(
-        problems, sampler, executor, n, extract, out, callbacks, progress, cache, deduplicate, max_unjudged
+        problems, sampler, executor, n, extract, out, callbacks, progress, cache, deduplicate, max_unjudged, metadata
     ) as (run, executor, notifier):
         return _follow(run, sampler, executor, metrics, notifier)
 
@@ -131,6 +134,7 @@ def generate(
     out: str | os.PathLike[str] | None = None,
     callbacks: Iterable[Callback] = (),
     progress: bool | None = None,
+    metadata: Mapping[str, Any] | None = None,
 ) -> list[Sample]:
     """Take completions without judging them; the same directory can be judged later.
 
@@ -141,6 +145,7 @@ def generate(
         out: the run directory; the same call again asks for what is missing.
         callbacks: told of every sample.
         progress: shows a progress bar; None: in a notebook or a terminal.
+        metadata: as for `evaluate`.
 
     Returns:
         All samples, by problem and index, those of earlier calls included.
@@ -153,10 +158,11 @@ def generate(
     problems = _problem_set(problems)
     n = _n_samples(n_samples, (), sampler, problems)
     _check(problems, sampler, (), n)
+    _check_metadata(metadata)
     with (
         _told_when_interrupted() as opened,
         Notifier(callbacks, progress=progress) as notifier,
-        Run(problems, sampler, n_samples=n, out=out, on_sample=notifier.on_sample) as run,
+        Run(problems, sampler, n_samples=n, out=out, metadata=metadata, on_sample=notifier.on_sample) as run,
     ):
         opened.append(run)
         notifier.on_start(run)
@@ -206,8 +212,9 @@ def rescore(
     n = sampler.n_available(problems)
     _check(problems, sampler, metrics, n, source="the run")
     extract = extract or _extractor_named(sampler.manifest.get("extractor"))
+    metadata = sampler.manifest.get("metadata")
     with _judging(
-        problems, sampler, executor, n, extract, out, callbacks, progress, cache, deduplicate, max_unjudged
+        problems, sampler, executor, n, extract, out, callbacks, progress, cache, deduplicate, max_unjudged, metadata
     ) as (rerun, executor, notifier):
         rerun.take_over(sampler.executions_for(executor))
         return _follow(rerun, sampler, executor, metrics, notifier)
@@ -284,10 +291,12 @@ def _judging(
     cache: Cache,
     deduplicate: bool,
     max_unjudged: float,
+    metadata: Mapping[str, Any] | None,
 ) -> Iterator[tuple[Run, Executor, Notifier]]:
     """Open everything that judging needs, and close what was opened here, however the run ends."""
     if not 0 <= max_unjudged <= 1:
         raise ValueError(f"max_unjudged is a share between 0 and 1, but got {max_unjudged!r}")
+    _check_metadata(metadata)
     with (
         _told_when_interrupted() as opened,
         _executor(executor) as executor,
@@ -303,6 +312,7 @@ def _judging(
             cache=verdicts,
             deduplicate=deduplicate,
             max_unjudged=max_unjudged,
+            metadata=metadata,
             on_sample=notifier.on_sample,
             on_attempt=notifier.on_attempt,
         ) as run,
@@ -396,6 +406,11 @@ def _check_ports(
     if extract is not None and not callable(extract):
         remedy = f"; did you mean codeeval.{extract}?" if extract in ("continuation", "fenced", "until_stop") else ""
         raise TypeError(f"extract must be a function (sample, problem) -> code, but got {extract!r:.200}{remedy}")
+
+
+def _check_metadata(metadata: object) -> None:
+    if metadata is not None and not isinstance(metadata, Mapping):
+        raise TypeError(f"metadata must be a mapping, as {{'step': 500}}, but got {metadata!r:.200}")
 
 
 def _is_sampler(value: object) -> bool:

@@ -24,8 +24,9 @@ import numpy as np
 import numpy.typing as npt
 
 from codeeval import _display, _tables
+from codeeval._tables import shown
 from codeeval.card import Format, merged_card, report_card, with_card
-from codeeval.comparability import Kind, SettingDifference, setting_differences, shown
+from codeeval.comparison.settings import Kind, SettingDifference, setting_differences
 from codeeval.errors import NotComparable, ResultsError, require
 from codeeval.metrics.base import Metric
 from codeeval.metrics.paired import Correction, PairedDifference, adjust_p_values, paired_difference
@@ -105,8 +106,9 @@ class History:
     """One metric over the checkpoints of a training run.
 
     Reads a folder of run directories at the first use; `append` adds evaluations while training goes on. A run's step
-    is the manifest's `step`, else the number in its directory's name (`step-500`, `checkpoint_1000`, `ckpt500`, or a
-    name's last number). Where not every run has one, the order is that of their start, and steps count from 0.
+    is that of its metadata (`evaluate(…, metadata={"step": 500})`) or its sampler's, else the number in its directory's
+    name (`step-500`, `checkpoint_1000`, `ckpt500`, or a name's last number). Where not every run has one, the order is
+    that of their start, and steps count from 0.
 
     Args:
         folder: holds a run directory per checkpoint; None for a history that lives in memory. Runs that are not
@@ -128,7 +130,11 @@ class History:
         ignore: Iterable[str] = (),
         on_log: LogHook | Iterable[LogHook] = (),
     ) -> None:
+        if folder is not None and not isinstance(folder, str | os.PathLike):
+            raise TypeError(f"History reads a folder of run directories, but got {folder!r:.80}")
         self.folder = None if folder is None else Path(folder).expanduser()
+        if not isinstance(metric, str | Metric):
+            raise TypeError(f"metric must be a name, as 'pass@1', or a metric, but got {metric!r:.80}")
         self._metric = _metric_named(metric) if isinstance(metric, str) else metric
         self._name = metric if isinstance(metric, str) else ""
         self._ignore = (ignore,) if isinstance(ignore, str) else tuple(ignore)
@@ -198,16 +204,27 @@ class History:
     def __len__(self) -> int:
         return len(self.checkpoints)
 
-    def append(self, results: Results, step: float) -> None:
+    def append(self, results: Results, step: float | None = None) -> None:
         """Add the evaluation of a checkpoint and tell the hooks.
 
         Appending a run that the folder holds already, since it was evaluated into it, is fine.
 
+        Args:
+            results: of the checkpoint.
+            step: by default what the run's metadata says.
+
         Raises:
             NotComparable: it is not comparable with those that are there.
-            ValueError: another run has this step.
+            ValueError: another run has this step, or the run names none, or it is no number.
         """
+        if not isinstance(results, Results):
+            raise TypeError(f"a history holds Results, but got {results!r:.80}")
         checkpoints = self._read()
+        step = _recorded_step(results.manifest) if step is None else step
+        if step is None:
+            raise ValueError("this run names no step; append(results, step), or evaluate(…, metadata={'step': 500})")
+        if not isinstance(step, int | float | np.number) or not math.isfinite(step):
+            raise ValueError(f"a step is a number, but got {step!r}")
         new = self._checkpoint(results, float(step), f"step {step:g}")
         for old in checkpoints:
             if old.step == new.step and not _is_same_run(old.results, results):
@@ -344,7 +361,7 @@ class History:
         if not self.checkpoints:
             return f"{self.metric or 'history'}: {_tables.printable(self._no_checkpoint(), 500)}"
         rows = _tables.text_table([_HEADER, *self._rows()])
-        return "\n".join([f"{self.metric} over {len(self)} checkpoints", *(f"!! {n}" for n in self._notes()), rows])
+        return "\n".join([f"{self.metric} over {len(self)} checkpoints", *(f"!! {n}" for n in self.notes()), rows])
 
     def __repr__(self) -> str:
         return str(self)
@@ -418,7 +435,8 @@ class History:
             for c in self.checkpoints
         ]
 
-    def _notes(self) -> list[str]:
+    def notes(self) -> list[str]:
+        """Give what has to be known before the numbers are read: restrictions, what was not judged, what differs."""
         notes = [
             f"SCORES WITHHELD at step {c.step:g}: {c.results.withheld}" for c in self.checkpoints if c.results.withheld
         ]
@@ -427,7 +445,8 @@ class History:
             notes.append(f"PARTIAL at steps {', '.join(partial)}: not the score of the whole set.")
         if self.unfinished:
             notes.append(f"LEFT OUT, not finished: {', '.join(self.unfinished)}.")
-        if differing := [setting for setting in self.settings if setting.name not in _IDENTITY]:
+        differing = [s for s in self.settings if s.name not in _IDENTITY and not s.name.startswith("metadata.")]
+        if differing:
             notes.append(f"SETTINGS DIFFER along the curve: {', '.join(s.name for s in differing)}.")
         return [_tables.printable(note, 500) for note in notes]
 
@@ -436,7 +455,7 @@ class History:
 
     def _layout(self, format: Format) -> str:  # noqa: A002
         header = ("step", "run", self.metric, "95 % CI", "problems")
-        return with_card(header, self._rows(), self._notes(), self._card(), format)
+        return with_card(header, self._rows(), self.notes(), self._card(), format)
 
 
 _HEADER = ("step", "run", "value", "95 % CI", "problems")
@@ -490,13 +509,20 @@ def _finished_runs(folder: Path, metric: Metric) -> tuple[list[tuple[float, str,
 
 def _step(name: str, manifest: Mapping[str, Any]) -> float | None:
     """Read a run's step from its manifest, or else from its directory's name."""
+    recorded = _recorded_step(manifest)
+    if recorded is not None:
+        return recorded
+    found = re.findall(r"(?:step|checkpoint|ckpt|iter|epoch)s?[-_=. ]*(\d+)", name, flags=re.IGNORECASE)
+    found = found or re.findall(r"(\d+)$", name)
+    return float(found[-1]) if found else None
+
+
+def _recorded_step(manifest: Mapping[str, Any]) -> float | None:
     for holder in (manifest, manifest.get("metadata"), manifest.get("sampler")):
         step = holder.get("step") if isinstance(holder, Mapping) else None
         if isinstance(step, int | float) and not isinstance(step, bool):
             return float(step)
-    found = re.findall(r"(?:step|checkpoint|ckpt|iter|epoch)s?[-_=. ]*(\d+)", name, flags=re.IGNORECASE)
-    found = found or re.findall(r"(\d+)$", name)
-    return float(found[-1]) if found else None
+    return None
 
 
 def _refuse_incomparable(first: Checkpoint, other: Checkpoint, ignore: Sequence[str]) -> None:

@@ -147,7 +147,7 @@ class Problem:
 class ProblemSet(Sequence[Problem]):
     """Problems in order, with a name and a version; immutable, sliceable, addressable by task id."""
 
-    __slots__ = ("_by_id", "_problems", "_whole", "name", "revision", "version")
+    __slots__ = ("_by_id", "_digests", "_problems", "_whole", "name", "revision", "version")
 
     def __init__(
         self, problems: Iterable[Problem], *, name: str = "custom", version: str = "", revision: str = ""
@@ -158,6 +158,9 @@ class ProblemSet(Sequence[Problem]):
         self.revision = revision
         self._whole = (name, len(self._problems))
         self._by_id: dict[str, Problem] = {}
+        self._digests: Mapping[str, str] = (
+            _NOTHING  # computed when asked for: it takes longer than the rest of a large set
+        )
         for problem in self._problems:
             if not isinstance(problem, Problem):
                 raise TypeError(f"a ProblemSet holds Problem values, but got {problem!r}")
@@ -251,8 +254,14 @@ class ProblemSet(Sequence[Problem]):
 
     def digest(self) -> str:
         """Give the sha256, as hex, of the problems in order; limits are not part of a set's identity."""
-        text = "\n".join(dataclasses.replace(p, limits=Limits()).digest() for p in self._problems)
-        return hashlib.sha256(text.encode()).hexdigest()
+        return hashlib.sha256("\n".join(self.digests().values()).encode()).hexdigest()
+
+    def digests(self) -> Mapping[str, str]:
+        """Give every problem's sha256, as hex, by task id; limits are not part of a problem's identity here."""
+        if not self._digests:
+            bare = (dataclasses.replace(p, limits=Limits()) for p in self._problems)
+            self._digests = MappingProxyType({p.task_id: p.digest() for p in bare})
+        return self._digests
 
     def strengths(self) -> dict[str, Strength]:
         """Say for every task id how strong its verdicts are."""

@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from codeeval import _display
-from codeeval.program import Status
+from codeeval.program import Execution, Status
 from codeeval.sample import Attempt
 
-__all__ = ["Estimate", "Results", "Tags", "TaskSummary"]
+__all__ = ["Estimate", "Results", "Tags", "TaskSummary", "Verdicts"]
 
 Counts = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 
@@ -80,6 +80,35 @@ class TaskSummary:
     "Mean CPU seconds per sample; 0 where none was run."
 
 
+_STATUSES = tuple(Status)
+_PLACE = {status: place for place, status in enumerate(_STATUSES)}
+_OURS = _PLACE[Status.SANDBOX_ERROR]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Verdicts:
+    """The verdicts of a run as columns: one entry per attempt, in the attempts' order, each of shape (A,)."""
+
+    row: npt.NDArray[np.int64]
+    "Which problem."
+    index: npt.NDArray[np.int64]
+    "Which sample of it."
+    status: npt.NDArray[np.int8]
+    "The place of its status in `tuple(Status)`; -1 where the attempt was not run on the suite."
+
+    @property
+    def is_judged(self) -> npt.NDArray[np.bool_]:
+        """Whether there is a verdict on the candidate."""
+        judged: npt.NDArray[np.bool_] = (self.status >= 0) & (self.status != _OURS)
+        return judged
+
+    @property
+    def is_passed(self) -> npt.NDArray[np.bool_]:
+        """Whether it passed."""
+        passed: npt.NDArray[np.bool_] = self.status == _PLACE[Status.PASSED]
+        return passed
+
+
 class Results:
     """What a run found: attempts in the order of its problems, verdict arrays, and metrics by name.
 
@@ -118,6 +147,8 @@ class Results:
         self.attempts = _ordered(attempts, self._row_by_id)
         "Sorted by problem, then sample index."
         self._rows = np.array([self._row_by_id[a.sample.task_id] for a in self.attempts], dtype=np.int64)  # (A,)
+        self._index = np.array([a.sample.index for a in self.attempts], dtype=np.int64)  # (A,)
+        self._verdicts: dict[str | None, Verdicts] = {}  # by suite, computed once: attempts never change
 
     def __getitem__(self, name: str) -> Estimate:
         if name not in self.metrics:
@@ -159,20 +190,37 @@ class Results:
         Raises:
             KeyError: no attempt has such a suite.
         """
-        judged, passed = self._verdicts(suite)
+        verdicts = self.verdicts(suite)
         size = len(self.task_ids)
-        n = np.bincount(self._rows[judged], minlength=size).astype(np.int64)
-        c = np.bincount(self._rows[judged & passed], minlength=size).astype(np.int64)
+        n = np.bincount(verdicts.row[verdicts.is_judged], minlength=size).astype(np.int64)
+        c = np.bincount(verdicts.row[verdicts.is_passed], minlength=size).astype(np.int64)
         return n, c  # (P,), (P,)
 
     def passed(self, suite: str | None = None) -> npt.NDArray[np.float64]:
         """Give the verdicts as an array, shape (P, N): 1 passed, 0 not, NaN where there is no judged attempt."""
-        judged, passed = self._verdicts(suite)
-        width = 1 + max((a.sample.index for a in self.attempts), default=-1)
+        verdicts = self.verdicts(suite)
+        judged = verdicts.is_judged
+        width = 1 + int(verdicts.index.max(initial=-1))
         grid = np.full((len(self.task_ids), width), np.nan)  # (P, N)
-        index = np.array([a.sample.index for a in self.attempts], dtype=np.int64)
-        grid[self._rows[judged], index[judged]] = passed[judged]
+        grid[verdicts.row[judged], verdicts.index[judged]] = verdicts.is_passed[judged]
         return grid
+
+    def verdicts(self, suite: str | None = None) -> Verdicts:
+        """Give the verdicts as columns, for what is computed over all attempts; statuses as `statuses` gives them.
+
+        Raises:
+            KeyError: no attempt has such a suite.
+        """
+        if suite not in self._verdicts:
+            if suite is None:
+                found = [_overall(a.executions) for a in self.attempts]
+            elif self.attempts and suite not in self.suites:
+                raise KeyError(f"no suite {suite!r} in these results; there are {self.suites}")
+            else:
+                found = [a.executions[suite].status if suite in a.executions else None for a in self.attempts]
+            places = [-1 if status is None else _PLACE[status] for status in found]
+            self._verdicts[suite] = Verdicts(self._rows, self._index, np.array(places, dtype=np.int8))
+        return self._verdicts[suite]
 
     def statuses(self, suite: str | None = None) -> tuple[Status | None, ...]:
         """Give one status per attempt, in their order; None where the attempt was not run on that suite.
@@ -183,16 +231,13 @@ class Results:
         Raises:
             KeyError: no attempt has such a suite.
         """
-        if suite is None:
-            return tuple(_overall([e.status for e in a.executions.values()]) for a in self.attempts)
-        if self.attempts and suite not in self.suites:
-            raise KeyError(f"no suite {suite!r} in these results; there are {self.suites}")
-        return tuple(a.executions[suite].status if suite in a.executions else None for a in self.attempts)
+        return tuple(None if place < 0 else _STATUSES[place] for place in self.verdicts(suite).status.tolist())
 
     def status_counts(self, suite: str | None = None) -> dict[str, int]:
         """Count attempts by status, in the order of `Status`; see `statuses` for attempts with several suites."""
-        statuses = self.statuses(suite)
-        return {status.value: count for status in Status if (count := statuses.count(status))}
+        status = self.verdicts(suite).status
+        counts = np.bincount(status[status >= 0], minlength=len(_STATUSES)).tolist()
+        return {status.value: count for status, count in zip(_STATUSES, counts, strict=True) if count}
 
     def subset(self, task_ids: Iterable[str]) -> Results:
         """Give these problems alone, in the order of this set, without metrics: those are to be computed anew.
@@ -275,13 +320,6 @@ class Results:
     def _repr_html_(self) -> str:
         return _display.html(self)
 
-    def _verdicts(self, suite: str | None) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-        """Give who is judged and who passed, each of shape (A,)."""
-        statuses = self.statuses(suite)
-        judged = [status is not None and status.is_judged for status in statuses]
-        passed = [status is Status.PASSED for status in statuses]
-        return np.array(judged, dtype=np.bool_), np.array(passed, dtype=np.bool_)
-
 
 def _rows_of(task_ids: tuple[str, ...]) -> dict[str, int]:
     row_by_id = {task_id: row for row, task_id in enumerate(task_ids)}
@@ -303,7 +341,11 @@ def _ordered(attempts: Iterable[Attempt], row_by_id: Mapping[str, int]) -> tuple
     return tuple(attempts)
 
 
-def _overall(statuses: list[Status]) -> Status | None:
+def _overall(executions: Mapping[str, Execution]) -> Status | None:
+    if len(executions) == 1:  # nearly always; there may be hundreds of thousands
+        for execution in executions.values():
+            return execution.status
+    statuses = [execution.status for execution in executions.values()]
     if not statuses:
         return None
     if Status.SANDBOX_ERROR in statuses:

@@ -54,6 +54,7 @@ class Run:
         cache: verdicts of other runs.
         deduplicate: whether identical programs are executed once.
         max_unjudged: the share of attempts that may go unjudged before the scores are withheld.
+        metadata: the caller's notes on the run, as JSON data.
         on_sample: called with every sample of the run.
         on_attempt: called with every attempt of the run, taken over or new, once its last suite is in.
 
@@ -73,6 +74,7 @@ class Run:
         cache: VerdictCache | None = None,
         deduplicate: bool = True,
         max_unjudged: float | None = None,
+        metadata: Mapping[str, Any] | None = None,
         on_sample: Callable[[Sample], None] = lambda sample: None,
         on_attempt: Callable[[Attempt], None] = lambda attempt: None,
     ) -> None:
@@ -98,7 +100,10 @@ class Run:
         self._is_drained = False  # whether every program was asked for
         self._incomplete: dict[SampleKey, dict[str, ExecutionRecord]] = {}
         self._free: dict[str, list[int]] = {}  # task_id → indices that have no sample yet
-        self.manifest = _manifest(problems, sampler, n_samples, executor, self._fingerprint, extract, max_unjudged)
+        self._protocols: dict[str, dict[str, str]] = {}  # suite → task_id → protocol of its programs
+        self.manifest = _manifest(
+            problems, sampler, n_samples, executor, self._fingerprint, extract, max_unjudged, metadata
+        )
         self._directory: RunDirectory | None = None
         if out is not None:
             self._directory = RunDirectory(out, self.manifest, compare_sampler=not self._fixed_indices)
@@ -212,6 +217,7 @@ class Run:
         if self._in_flight or not self._is_drained:
             raise ExecutionError(f"the executor ended with {len(self._in_flight) or 'more'} programs left to execute")
         self._say_what_is_missing()
+        self.manifest["protocol"] = {name: _shared(by_id) for name, by_id in self._protocols.items()}
         results = score(self.manifest, self.problems.task_ids, self.attempts, metrics, _tags(self.problems))
         if self._directory:
             self._directory.finish(results.to_dict(), finished=_now())
@@ -323,6 +329,7 @@ class Run:
         code, rule = self._code_of(sample, problem)
         for name, suite in problem.suites.items():
             program = suite.program(code, problem=problem, limits=problem.limits)
+            self._protocols.setdefault(name, {})[sample.task_id] = program.protocol
             yield _Slot(sample=sample, suite=name, code=program.code, rule=rule, digest=program.digest()), program
 
     def _code_of(self, sample: Sample, problem: Problem) -> tuple[str, str]:
@@ -422,6 +429,7 @@ def _manifest(
     fingerprint: str,
     extract: Extractor | None,
     max_unjudged: float | None,
+    metadata: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
     manifest = {
         "schema": SCHEMA,
@@ -435,16 +443,23 @@ def _manifest(
         },
         "n_samples": n_samples,
         "sampler": describe(sampler),
+        "problem_digests": {task_id: digest[:_DIGEST_CHARS] for task_id, digest in problems.digests().items()},
         "suites": _suites(problems),
         "limits": _limits(problems) if executor is not None else None,
+        "protocol": None,  # known from the programs, when the run is finished
         "executor": executor_description(executor, fingerprint) if executor is not None else None,
         "extractor": name_of(extract) if extract is not None else None,
         "max_unjudged": max_unjudged,
+        "metadata": dict(metadata) if metadata else None,
         "started": _now(),
         "finished": None,
         "task_ids": list(problems.task_ids),
     }
     return dict(json.loads(json.dumps(manifest, default=str)))  # as it will be read back, tuples as lists
+
+
+_DIGEST_CHARS = 16
+"Enough to tell problems apart, and little to store."
 
 
 def _tags(problems: ProblemSet) -> dict[str, Tags]:
@@ -483,11 +498,14 @@ def _suites(problems: ProblemSet) -> list[str] | dict[str, list[str]]:
 
 def _limits(problems: ProblemSet) -> dict[str, Any]:
     """Give the limits: one value each where all problems share it, else the values by task id."""
-    limits: dict[str, Any] = {}
-    for name in Limits.__dataclass_fields__:
-        value_by_id = {p.task_id: getattr(p.limits, name) for p in problems}
-        limits[name] = value_by_id if len(set(value_by_id.values())) > 1 else next(iter(value_by_id.values()))
-    return limits
+    return {
+        name: _shared({p.task_id: getattr(p.limits, name) for p in problems}) for name in Limits.__dataclass_fields__
+    }
+
+
+def _shared(value_by_id: dict[str, Any]) -> Any:
+    """Give the one value where all tasks share it, else the values by task id."""
+    return value_by_id if len(set(value_by_id.values())) > 1 else next(iter(value_by_id.values()))
 
 
 def _versions() -> dict[str, str]:

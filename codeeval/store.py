@@ -296,7 +296,7 @@ def differences(stored: Mapping[str, Any], now: Mapping[str, Any], *, compare_sa
     found = []
     if stored["benchmark"]["sha256"] != now["benchmark"]["sha256"]:
         found += _differing("benchmark", stored["benchmark"], now["benchmark"])
-    names = ("suites", "limits", "extractor", "executor")
+    names = ("suites", "limits", "extractor", "executor", "metadata")
     found += setting_differences(stored, now, (*names, "sampler") if compare_sampler else names)
     if now["n_samples"] < stored["n_samples"]:
         found.append(f"n_samples was {stored['n_samples']}, now {now['n_samples']} (it can grow, not shrink)")

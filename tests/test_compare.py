@@ -16,8 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import codeeval as ce
-from codeeval.comparability import Kind, setting_differences
-from codeeval.comparison import compare, compare_many
+from codeeval.comparison import Kind, compare, compare_many, setting_differences
 from codeeval.errors import NotComparable
 from codeeval.metrics.paired import benjamini_hochberg, holm, mcnemar_exact, paired_difference, sign_flip_test
 from codeeval.program import Execution, Status
@@ -31,6 +30,7 @@ MANIFEST: Mapping[str, Any] = {
     "n_samples": 2,
     "sampler": {"sampler": "Toy", "model": "m", "temperature": 0.2, "strip_prompt": False},
     "suites": ["tests"],
+    "protocol": {"tests": "default"},
     "limits": {"cpu_s": 10.0, "wall_s": 30.0},
     "executor": {"python": "3.11.7", "machine": "x86_64", "isolation": {"held": {"net": "no network"}, "missing": {}}},
     "extractor": "codeeval.extract.continuation",
@@ -351,11 +351,11 @@ class TestRefusals:
             ("suites", ["base", "plus"]),
             ("executor.isolation", {"held": {}, "missing": {"net": "no namespaces"}}),
             ("executor.python", "3.12.1"),
-            ("protocol", "bigcodebench"),
+            ("protocol.tests", "bigcodebench"),
         ],
     )
     def test_a_blocking_setting_is_named_with_both_values_and_a_way_out(self, name: str, value: Any) -> None:
-        given = {"sampler__chat_template": "none", "protocol": "default"}
+        given = {"sampler__chat_template": "none"}
         a, b = run({"a": "P"}, **given), run({"a": "P"}, **(given | {name.replace(".", "__"): value}))
 
         with pytest.raises(NotComparable) as refused:
@@ -478,6 +478,89 @@ class TestCommon:
     def test_no_common_task_is_refused(self) -> None:
         with pytest.raises(NotComparable, match="no task in common"):
             compare(run({"a": "P"}), run({"b": "P"}, benchmark__sha256="1" * 64), on="common")
+
+
+def with_digests(verdicts: Mapping[str, str], digests: Mapping[str, str], /, **changes: Any) -> Results:
+    return run(verdicts, problem_digests=dict(digests), **changes)
+
+
+class TestDigests:
+    def test_another_problem_under_the_same_id_is_refused_and_named(self) -> None:
+        a = with_digests({"a": "P", "b": "F"}, {"a": "1", "b": "2"})
+        b = with_digests({"a": "P", "b": "F"}, {"a": "1", "b": "3"}, benchmark__sha256="1" * 64)
+
+        with pytest.raises(
+            NotComparable, match=r"1 task is another problem in b than in a under the same id, b\. .*on="
+        ):
+            compare(a, b)
+
+    def test_common_leaves_it_out_and_says_so(self) -> None:
+        a = with_digests({"a": "P", "b": "F", "c": "F"}, {"a": "1", "b": "2", "c": "4"})
+        b = with_digests({"a": "P", "b": "P", "c": "F"}, {"a": "1", "b": "3", "c": "4"}, benchmark__sha256="1" * 64)
+
+        c = compare(a, b, on="common")
+
+        assert c.task_ids == ("a", "c")
+        assert c.restricted_to == "the 2 common tasks of 3 and 3 (1 more id stands for another problem)"
+
+    def test_nothing_but_other_problems_is_refused(self) -> None:
+        with pytest.raises(NotComparable, match=r"no task in common .1 more id stands for another problem"):
+            compare(with_digests({"a": "P"}, {"a": "1"}), with_digests({"a": "P"}, {"a": "2"}), on="common")
+
+    def test_accepting_another_benchmark_accepts_its_problems(self) -> None:
+        a, b = with_digests({"a": "P"}, {"a": "1"}), with_digests({"a": "F"}, {"a": "2"}, benchmark__name="other")
+
+        assert compare(a, b, ignore="benchmark").lost[0].task_id == "a"
+
+    def test_equal_problems_under_another_name_and_revision_are_comparable(self) -> None:
+        a = with_digests({"a": "P", "b": "F"}, {"a": "1", "b": "2"})
+        b = with_digests({"a": "P"}, {"a": "1"}, benchmark__name="other", benchmark__sha256="1" * 64)
+
+        c = compare(a, b, on="common")
+
+        assert {s.name: s.kind for s in c.settings} == {
+            "benchmark.name": Kind.ENVIRONMENT,
+            "benchmark.sha256": Kind.ENVIRONMENT,
+        }
+
+    def test_evaluate_records_them_and_the_protocol(self) -> None:
+        problems = ce.ProblemSet([ce.Problem.from_test(f"t/{i}", "", f"assert f() == {i}", "f") for i in (0, 1)])
+        sampler = ScriptedSampler({"t/0": ["x"], "t/1": ["y"]})
+
+        manifest = ce.evaluate(problems, sampler, FakeExecutor(Status.PASSED), cache=False).manifest
+
+        digests = {p.task_id: p.digest()[:16] for p in problems}
+        assert manifest["problem_digests"] == digests
+        assert manifest["protocol"] == {"tests": "default"}
+
+    def test_limits_are_no_part_of_them(self) -> None:
+        problems = ce.ProblemSet([ce.Problem.from_test("t", "", "assert f() == 1", "f")])
+
+        assert problems.digests() == problems.with_limits(cpu_s=1).digests()
+
+
+def test_a_large_run_is_compared_as_its_samples_say_one_by_one() -> None:
+    """Ragged numbers of samples in another order, against counting one sample at a time."""
+    rng = np.random.default_rng(0)
+    letters = {f"t{i}": "".join(rng.choice(list("PFTX"), rng.integers(1, 9))) for i in range(40)}
+    others = {t: "".join(rng.choice(list("PFTX"), rng.integers(1, 9))) for t in reversed(letters)}
+
+    c = compare(run(letters, n_samples=8), run(others, n_samples=8))
+
+    rows = {t: (x.count("P"), len(x) - x.count("X")) for t, x in letters.items()}
+    rows_b = {t: (x.count("P"), len(x) - x.count("X")) for t, x in others.items()}
+    is_in = {t for t in rows if rows[t][1] and rows_b[t][1]}
+    assert {(t.task_id, t.c_a, t.n_a, t.c_b, t.n_b) for t in (*c.gained, *c.lost, *c.unchanged)} == {
+        (t, *rows[t], *rows_b[t]) for t in is_in
+    }
+    assert [(f.task_id, f.index) for f in c.flips] == [
+        (t, i)
+        for t in letters
+        for i, (x, y) in enumerate(zip(letters[t], others[t], strict=False))
+        if t in is_in and "X" not in x + y and (x == "P") != (y == "P")
+    ]
+    joined = "".join(letters[t] for t in is_in)
+    assert c.status_a == {s.value: joined.count(x) for x, s in LETTERS.items() if x in joined}
 
 
 class TestCompareMany:

@@ -34,13 +34,14 @@ def judge(program: Program) -> Status:
 
 
 def evaluated(
-    passing: Sequence[int], n: int, *, out: Path | None = None, name: str = "m", cpu_s: float = 10.0
+    passing: Sequence[int], n: int, *, out: Path | None = None, name: str = "m", cpu_s: float = 10.0, **metadata: Any
 ) -> Results:
     """Evaluate as many problems as there are counts; `passing[i]` of n samples of problem i pass."""
     problems = problem_set(len(passing)).with_limits(cpu_s=cpu_s)
     completions = {f"t/{i}": [RIGHT] * c + [WRONG] * (n - c) for i, c in enumerate(passing)}
     sampler = ScriptedSampler(completions, name=name, fixed_indices=True)
-    return ce.evaluate(problems, sampler, FakeExecutor(judge), n_samples=n, out=out, cache=False)
+    executor = FakeExecutor(judge)
+    return ce.evaluate(problems, sampler, executor, n_samples=n, out=out, cache=False, metadata=metadata)
 
 
 @pytest.fixture
@@ -81,6 +82,33 @@ class TestReading:
         (tmp_path / "step-1" / "manifest.json").write_text(json.dumps(manifest | {"step": 7}))
 
         assert History(tmp_path).steps.tolist() == [7]
+
+    def test_evaluate_writes_the_step_that_orders_the_curve(self, tmp_path: Path) -> None:
+        for name, step in (("a", 2000), ("b-7", 500)):
+            evaluated([1], 1, out=tmp_path / name, step=step, tokens=step * 10)
+
+        history = History(tmp_path)
+
+        assert [(c.step, c.name) for c in history.checkpoints] == [(500, "b-7"), (2000, "a")]
+        assert not history.notes()
+        assert "step 500, tokens 5000" in history.to_markdown()
+
+    def test_another_steps_run_does_not_go_on_in_the_same_directory(self, tmp_path: Path) -> None:
+        evaluated([1], 1, out=tmp_path / "run", step=500)
+
+        with pytest.raises(ResultsError, match=r"metadata\.step was 500, now 1000"):
+            evaluated([1], 1, out=tmp_path / "run", step=1000)
+
+    def test_rescoring_keeps_the_step(self, tmp_path: Path) -> None:
+        evaluated([1], 1, out=tmp_path / "run", step=500)
+
+        again = ce.rescore(tmp_path / "run", problem_set(1), FakeExecutor(judge), cache=False)
+
+        assert again.manifest["metadata"] == {"step": 500}
+
+    def test_metadata_that_is_no_mapping_is_refused_before_anything_runs(self) -> None:
+        with pytest.raises(TypeError, match=r"metadata must be a mapping, as \{'step': 500\}, but got 500"):
+            ce.evaluate(problem_set(1), ScriptedSampler({"t/0": [RIGHT]}), metadata=500)  # type: ignore[arg-type]
 
     def test_runs_without_a_step_follow_their_start(self, tmp_path: Path) -> None:
         for name, year in (("zero", 2001), ("apple", 2003), ("mid", 2002)):
@@ -307,6 +335,17 @@ class TestAppend:
             history.append(evaluated([step], 2, out=tmp_path / f"step-{step}"), step)
 
         assert history.value.tolist() == [0.5, 1.0]
+
+    def test_the_step_is_taken_from_the_run(self) -> None:
+        history = History()
+
+        history.append(evaluated([1], 1, step=250))
+
+        assert history.steps.tolist() == [250]
+
+    def test_a_run_without_a_step_needs_one(self) -> None:
+        with pytest.raises(ValueError, match="names no step"):
+            History().append(evaluated([1], 1))
 
     def test_another_run_of_the_same_step_is_refused(self) -> None:
         history = History()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import combinations
+from fractions import Fraction
+from itertools import combinations, permutations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -44,6 +46,17 @@ def results_of(attempts: Sequence[Attempt]) -> Results:
     return Results(manifest={}, task_ids=sorted({a.sample.task_id for a in attempts}), attempts=attempts)
 
 
+def mean_over_ordered_subsets(samples: Sequence[tuple[str | None, bool]], k: int) -> Fraction:
+    """Vote in every ordered subset of k, one after the other."""
+    wins = 0
+    drawn = list(permutations(samples, k))
+    for subset in drawn:
+        outputs = [output for output, _ in subset if output is not None]
+        winner = max(outputs, key=outputs.count, default=None)  # max gives the first of equals
+        wins += winner is not None and next(passed for output, passed in subset if output == winner)
+    return Fraction(wins, len(drawn))
+
+
 class TestMajorityAtK:
     @pytest.mark.parametrize(
         ("outputs", "passed", "k", "expected"),
@@ -65,28 +78,40 @@ class TestMajorityAtK:
     @given(
         st.lists(st.tuples(st.sampled_from(["a", "b", "c", None]), st.booleans()), min_size=1, max_size=6), st.data()
     )
-    def test_random_subsets_have_the_mean_of_all_subsets(
+    def test_all_draws_have_the_mean_of_every_ordered_subset(
         self, samples: list[tuple[str | None, bool]], data: st.DataObject
     ) -> None:
         k = data.draw(st.integers(1, len(samples)))
-        wins = []
-        for drawn in combinations(samples, k):
-            outputs = [output for output, _ in drawn if output is not None]
-            winner = max(outputs, key=outputs.count, default=None)  # max gives the first of equals
-            wins.append(winner is not None and next(passed for output, passed in drawn if output == winner))
+        expected = mean_over_ordered_subsets(samples, k)
 
-        score = majority_at_k([o for o, _ in samples], [p for _, p in samples], k, draws=4000)
+        exact = majority_at_k([o for o, _ in samples], [p for _, p in samples], k, draws="all")
+        drawn = majority_at_k([o for o, _ in samples], [p for _, p in samples], k, draws=4000)
 
-        assert score == pytest.approx(np.mean(wins), abs=0.05)
+        assert exact == pytest.approx(float(expected), abs=1e-12)
+        assert drawn == pytest.approx(float(expected), abs=0.04)  # five standard errors of at most 1/2 / √4000
+
+    def test_all_draws_of_many_samples_agree_with_random_ones(self) -> None:
+        rng = np.random.default_rng(0)
+        outputs = [str(v) if v < 9 else None for v in rng.geometric(0.3, 200)]
+        passed = [output == "2" for output in outputs]
+
+        exact = majority_at_k(outputs, passed, 20, draws="all")
+
+        assert 0 < exact < 1
+        assert exact == pytest.approx(majority_at_k(outputs, passed, 20, draws=20_000), abs=0.018)
+
+    def test_unanimous_samples_win_every_draw(self) -> None:
+        assert majority_at_k(["a"] * 500, [True] * 500, 250, draws="all") == pytest.approx(1.0, abs=1e-12)
 
     def test_too_few_samples_are_undefined(self) -> None:
         assert math.isnan(majority_at_k(["a"], [True], 2))
 
     @pytest.mark.parametrize(
-        ("passed", "k", "draws"), [([True], 1, None), ([True, True], 0, None), ([True, True], 1, 0)]
+        ("passed", "k", "draws"),
+        [([True], 1, None), ([True, True], 0, None), ([True, True], 1, 0), ([True, True], 1, "some")],
     )
-    def test_impossible_input_is_refused(self, passed: list[bool], k: int, draws: int | None) -> None:
-        with pytest.raises(ValueError, match=r"each sample|at least 1"):
+    def test_impossible_input_is_refused(self, passed: list[bool], k: int, draws: Any) -> None:
+        with pytest.raises(ValueError, match=r"each sample|whole numbers k ≥ 1|draws must be"):
             majority_at_k(["a", "b"], passed, k, draws=draws)
 
     def test_metric_votes_by_evidence_or_by_given_outputs(self) -> None:

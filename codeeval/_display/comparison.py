@@ -12,8 +12,8 @@ from codeeval._display.untrusted import escaped, line, plural
 from codeeval.program import Status
 
 if TYPE_CHECKING:
-    from codeeval.comparability import SettingDifference
     from codeeval.comparison import Comparison, Comparisons, TaskChange
+    from codeeval.comparison.settings import SettingDifference
     from codeeval.results import Estimate
 
 __all__ = ["comparison_html", "comparison_parts", "comparisons_html"]
@@ -33,7 +33,7 @@ def comparison_parts(comparison: Comparison) -> list[str]:
     difference = comparison.difference
     reach = _reach([difference])
     return [
-        *(warning(line(note, 500)) for note in comparison._notes()),  # the comparison's own words
+        *(warning(line(note, 500)) for note in comparison.notes()),  # the comparison's own words
         table(
             [
                 _score(comparison.name_a, comparison.score_a),
@@ -81,7 +81,7 @@ def comparisons_html(comparisons: Comparisons) -> str:
     scores = [(*_score(name, e), str(comparisons.spreads[name])) for name, e in comparisons.scores.items()]
     return box(
         f'<div style="{TITLE}">{escaped(metric)} of {plural(len(scores), "model")}</div>',
-        *(warning(line(note, 500)) for note in comparisons._notes()),
+        *(warning(line(note, 500)) for note in comparisons.notes()),
         table(scores),
         f'<div style="{HEADING}">Differences</div>',
         table(rows) + left,

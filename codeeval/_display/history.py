@@ -19,7 +19,7 @@ def history_html(history: History) -> str:
     """Lay a history out as HTML for a notebook: self-contained, no script, readable on light and dark grounds."""
     metric = line(history.metric or "history")
     title = f'<div style="{TITLE}">{escaped(metric)} over {plural(len(history), "checkpoint")}</div>'
-    notes = [warning(line(note, 500)) for note in history._notes()]  # the history's own words
+    notes = [warning(line(note, 500)) for note in history.notes()]  # the history's own words
     try:
         best = history.best(replicates=_REPLICATES)
     except ValueError as nothing:

@@ -16,6 +16,7 @@ from codeeval.metrics.intervals import (
 )
 from codeeval.metrics.partial import TestPassFraction
 from codeeval.metrics.pass_at_k import PassAtK, mean_pass_at_k, pass_at_k
+from codeeval.metrics.per_problem import Judged, Score, ScorePerProblem, ScorePerSuite
 from codeeval.metrics.planning import Plan, plan
 from codeeval.metrics.rates import StatusRates, TruncationRates
 from codeeval.metrics.reliability import (
@@ -41,7 +42,7 @@ from codeeval.metrics.selection import (
     best_at_k,
     majority_at_k,
 )
-from codeeval.metrics.text import BLEU, EditSimilarity, ExactMatch
+from codeeval.metrics.text import BLEU, CodeBLEU, CorpusBLEU, EditSimilarity, ExactMatch
 from codeeval.metrics.uncertainty import VarianceSplit, clustered_stderr, paired_bootstrap, split_variance
 
 __all__ = [
@@ -55,6 +56,8 @@ __all__ = [
     "Bootstrap",
     "ByTag",
     "Clustered",
+    "CodeBLEU",
+    "CorpusBLEU",
     "EditSimilarity",
     "Evidence",
     "Exact",
@@ -62,6 +65,7 @@ __all__ = [
     "GPassAtK",
     "Interval",
     "JointSelector",
+    "Judged",
     "MGPassAtK",
     "MajorityAtK",
     "MemoryRatio",
@@ -72,6 +76,9 @@ __all__ = [
     "Plan",
     "PlusFour",
     "RuntimeRatio",
+    "Score",
+    "ScorePerProblem",
+    "ScorePerSuite",
     "Spread",
     "StatusRates",
     "Student",

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Floats", "Ints", "all_from", "by_distinct_pair", "counts", "pairs"]
+__all__ = ["Floats", "Ints", "all_from", "by_distinct_pair", "counts", "floats", "pairs"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -22,7 +22,10 @@ def counts(name: str, values: npt.ArrayLike, *, dimensions: int = 1) -> Ints:
     Raises:
         ValueError: there are more dimensions, or something else than whole numbers.
     """
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except ValueError as error:  # lists of different lengths
+        raise ValueError(f"{name} must be whole numbers in equal rows, but got {values!r:.80}") from error
     if array.ndim > dimensions:
         wanted = "a scalar or have one dimension" if dimensions == 1 else f"have at most {dimensions} dimensions"
         raise ValueError(f"{name} must be {wanted}, but got shape {array.shape}")
@@ -39,6 +42,20 @@ def counts(name: str, values: npt.ArrayLike, *, dimensions: int = 1) -> Ints:
 
 
 _LARGEST = 2**31 - 1
+
+
+def floats(name: str, values: npt.ArrayLike) -> Floats:
+    """Give numbers as an array, in the shape that they came in.
+
+    Raises:
+        ValueError: they are no numbers, or rows of different lengths.
+    """
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"{name} must be numbers, in equal rows where there are several, got {values!r:.80}"
+        ) from error
 
 
 def pairs(n: npt.ArrayLike, c: npt.ArrayLike, *, dimensions: int = 1) -> tuple[Ints, Ints]:

@@ -11,6 +11,7 @@ from typing import ClassVar, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from codeeval.metrics._draws import floats
 from codeeval.metrics.intervals import Clustered, Interval, IntervalName, PlusFour, interval_of
 from codeeval.results import Estimate, Results, Tags
 
@@ -53,7 +54,7 @@ def mean_over_problems(
         ValueError: a score lies outside [0, 1], `per_problem` has not one dimension, there is no such interval, or
             a `Clustered` one has no results to find its tag in.
     """
-    scores = np.asarray(per_problem, dtype=np.float64)
+    scores = floats("per_problem", per_problem)
     if scores.ndim != 1:
         raise ValueError(f"per_problem must have one dimension, but got shape {scores.shape}")
     is_defined = ~np.isnan(scores)

@@ -26,9 +26,14 @@ class ByTag:
     Args:
         metric: what is computed for each group.
         tag: the name of the tag.
+
+    Raises:
+        ValueError: the first argument is no metric.
     """
 
     def __init__(self, metric: Metric, tag: str) -> None:
+        if isinstance(metric, type) or not isinstance(metric, Metric):
+            raise ValueError(f"ByTag breaks a metric down, as ByTag(PassAtK(1), 'difficulty'), but got {metric!r:.80}")
         self.metric = metric
         self.tag = tag
 

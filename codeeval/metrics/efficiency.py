@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -10,9 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from codeeval.metrics._attempts import executions_of, judged_by_problem, mean_or_nan
-from codeeval.metrics.base import labelled, mean_of_logs, mean_over_problems
+from codeeval.metrics._draws import floats
+from codeeval.metrics.base import mean_of_logs, mean_over_problems
 from codeeval.metrics.intervals import Exact, Interval, IntervalName, PlusFour, interval_of
+from codeeval.metrics.per_problem import Judged, Score, ScorePerSuite, executions_of, judged_by_problem, mean_or_nan
 from codeeval.program import Execution
 from codeeval.results import Estimate, Results
 
@@ -41,17 +43,19 @@ def beyond(runtimes: npt.ArrayLike, passed: npt.ArrayLike, references: npt.Array
         fast.
 
     Raises:
-        ValueError: there is no reference, or a runtime of one is not finite.
+        ValueError: the shapes differ, there is no reference, or a runtime of one is not finite.
 
     Source:
         Du et al. 2024 (Mercury), arXiv:2402.07844.
     """
-    known = _references(references)
+    known, times, is_right = _references(references), floats("runtimes", runtimes), np.asarray(passed, dtype=np.bool_)
+    if times.shape != is_right.shape:
+        raise ValueError(f"each sample has a runtime and a verdict, but got shapes {times.shape} and {is_right.shape}")
     fastest, slowest = known.min(), known.max()
     if fastest == slowest:
-        return np.full(np.shape(runtimes), np.nan)
-    kept = np.clip(np.asarray(runtimes, dtype=np.float64), fastest, slowest)
-    return np.where(np.asarray(passed, dtype=np.bool_), (slowest - kept) / (slowest - fastest), 0.0)
+        return np.full(times.shape, np.nan)
+    kept = np.clip(times, fastest, slowest)
+    return np.where(is_right, (slowest - kept) / (slowest - fastest), 0.0)
 
 
 def dps(costs: npt.ArrayLike, references: npt.ArrayLike, scores: npt.ArrayLike) -> Floats:
@@ -72,7 +76,7 @@ def dps(costs: npt.ArrayLike, references: npt.ArrayLike, scores: npt.ArrayLike) 
     Source:
         Liu et al. 2024 (EvalPerf), arXiv:2408.06450; `evalplus/evalperf.py` of evalplus 0.3.1.
     """
-    known, worth = _references(references), np.asarray(scores, dtype=np.float64)
+    known, worth = _references(references), floats("scores", scores)
     if known.shape != worth.shape:
         raise ValueError(f"each reference has a score, but there are {known.size} references and {worth.size} scores")
     return np.concatenate([[0.0], worth])[_matched(costs, known)]
@@ -95,8 +99,52 @@ def dps_norm(costs: npt.ArrayLike, references: npt.ArrayLike) -> Floats:
     return 100.0 * _matched(costs, known) / known.size
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RuntimeRatio:
+@dataclass(frozen=True, kw_only=True)
+class _Ratio(ScorePerSuite):
+    """What passing attempts cost over what the reference costs: geometric means, over attempts, then over problems."""
+
+    reference: Mapping[str, float] | Results
+    interval: Interval | IntervalName = "student"
+    "Of the mean logarithm, so `plus-four` and `exact` are out."
+
+    def __post_init__(self) -> None:
+        if isinstance(interval_of(self.interval), Exact | PlusFour):
+            raise ValueError(
+                f"a ratio is no share, so its interval can't be {self.interval!r}; take 'student' or 'bootstrap'"
+            )
+
+    def scorer(self) -> Score:
+        """Score a problem by the mean logarithm of its passing attempts' ratios."""
+        known = self.reference if isinstance(self.reference, Mapping) else self._mean_costs(self.reference)
+
+        def score(task_id: str, attempts: Sequence[Judged]) -> float:
+            positive = [cost for cost in self._costs_of_passing(attempts) if cost > 0]
+            if not positive or not known.get(task_id, math.nan) > 0:
+                return math.nan
+            return mean_or_nan(math.log(cost / known[task_id]) for cost in positive)
+
+        return score
+
+    def _mean_costs(self, reference: Results) -> dict[str, float]:
+        found = judged_by_problem(reference, self.suite)
+        return {
+            task_id: mean_or_nan(self._costs_of_passing(attempts))
+            for task_id, attempts in zip(reference.task_ids, found, strict=True)
+        }
+
+    def _costs_of_passing(self, attempts: Sequence[Judged]) -> list[float]:
+        return [self._cost(executions_of(attempt, self.suite)) for attempt, passed in attempts if passed]
+
+    def _average(self, scores: Floats, results: Results) -> Estimate:
+        return mean_of_logs(scores, self.interval, results, unit="× the reference")
+
+    @abc.abstractmethod
+    def _cost(self, executions: Sequence[Execution]) -> float:
+        """Give what an attempt cost, from its executions under each suite."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RuntimeRatio(_Ratio):
     """The metric `runtime-ratio`: CPU time of passing attempts over that of the reference; below 1 is faster.
 
     The geometric mean over a problem's passing attempts, then over problems, so that twice as fast and half as fast
@@ -106,22 +154,15 @@ class RuntimeRatio:
 
     reference: Mapping[str, float] | Results
     "Task id → seconds, or results of the canonical solutions on the same machine."
-    suite: str | None = None
-    interval: Interval | IntervalName = "student"
-    "Of the mean logarithm, so `plus-four` and `exact` are out."
 
-    min_samples = 1
+    names = ("runtime-ratio",)
 
-    def __post_init__(self) -> None:
-        _refuse_intervals_of_shares(self.interval)
-
-    def __call__(self, results: Results) -> Mapping[str, Estimate]:
-        """Give `runtime-ratio`, over the problems with a passing attempt and a reference."""
-        return _ratio("runtime-ratio", results, self.reference, cpu_s, sum, self.suite, self.interval)
+    def _cost(self, executions: Sequence[Execution]) -> float:
+        return sum(execution.cpu_s for execution in executions)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryRatio:
+@dataclass(frozen=True, kw_only=True)
+class MemoryRatio(_Ratio):
     """The metric `memory-ratio`: peak memory of passing attempts over that of the reference; below 1 is smaller.
 
     Everything else is as for `RuntimeRatio`. Peak memory includes the interpreter's own.
@@ -129,57 +170,42 @@ class MemoryRatio:
 
     reference: Mapping[str, float] | Results
     "Task id → bytes, or results of the canonical solutions on the same machine."
-    suite: str | None = None
-    interval: Interval | IntervalName = "student"
-    "Of the mean logarithm, so `plus-four` and `exact` are out."
 
-    min_samples = 1
+    names = ("memory-ratio",)
 
-    def __post_init__(self) -> None:
-        _refuse_intervals_of_shares(self.interval)
-
-    def __call__(self, results: Results) -> Mapping[str, Estimate]:
-        """Give `memory-ratio`, over the problems with a passing attempt and a reference."""
-
-        def peak_memory_bytes(execution: Execution) -> float:
-            return execution.peak_memory_bytes
-
-        return _ratio("memory-ratio", results, self.reference, peak_memory_bytes, max, self.suite, self.interval)
+    def _cost(self, executions: Sequence[Execution]) -> float:
+        return max(execution.peak_memory_bytes for execution in executions)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Beyond:
+@dataclass(frozen=True, kw_only=True)
+class Beyond(ScorePerSuite):
     """The metric `beyond` (Mercury): how far up between the slowest and the fastest reference; failures count 0.
 
-    The mean over all judged attempts of a problem, which is what the mean of k of them is on average.
+    The mean over all judged attempts of a problem, which is what the mean of k of them is on average; over the problems
+    with references of different runtimes.
     """
 
     references: Mapping[str, Sequence[float]]
     "Task id → runtimes of the problem's reference solutions, by the same clock; problems without are left out."
     cost: Cost = cpu_s
     "What an execution cost; summed over an attempt's suites."
-    suite: str | None = None
-    interval: Interval | IntervalName = "plus-four"
 
-    min_samples = 1
+    names = ("beyond",)
 
-    def __post_init__(self) -> None:
-        interval_of(self.interval)
+    def scorer(self) -> Score:
+        """Score a problem by the mean place of its attempts between the references."""
 
-    def __call__(self, results: Results) -> Mapping[str, Estimate]:
-        """Give `beyond`, over the problems with references of different runtimes."""
-        scores = np.full(len(results.task_ids), np.nan)
-        found = judged_by_problem(results, self.suite)
-        for row, (task_id, attempts) in enumerate(zip(results.task_ids, found, strict=True)):
-            if attempts and task_id in self.references:
-                runtimes = [sum(map(self.cost, executions_of(attempt, self.suite))) for attempt, _ in attempts]
-                placed = beyond(runtimes, [passed for _, passed in attempts], self.references[task_id])
-                scores[row] = placed.mean()
-        return {labelled("beyond", self.suite): mean_over_problems(scores, self.interval, results)}
+        def score(task_id: str, attempts: Sequence[Judged]) -> float:
+            if task_id not in self.references:
+                return math.nan
+            runtimes = [sum(map(self.cost, executions_of(attempt, self.suite))) for attempt, _ in attempts]
+            return float(beyond(runtimes, [passed for _, passed in attempts], self.references[task_id]).mean())
+
+        return score
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DPS:
+@dataclass(frozen=True, kw_only=True)
+class DPS(ScorePerSuite):
     """The metrics `DPS` and `DPS_norm` (EvalPerf), in [0, 100], of passing attempts alone.
 
     The mean over a problem's passing attempts, then over the problems with at least `min_correct` of them. EvalPerf
@@ -192,8 +218,8 @@ class DPS:
     "How many passing attempts a problem needs to be counted."
     cost: Cost = cpu_s
     "What an execution cost, in the references' unit (EvalPerf counts instructions); summed over an attempt's suites."
-    suite: str | None = None
-    interval: Interval | IntervalName = "plus-four"
+
+    names = ("DPS", "DPS_norm")
 
     def __post_init__(self) -> None:
         if self.min_correct < 1:
@@ -205,24 +231,25 @@ class DPS:
         """That is `min_correct`: with fewer samples no problem counts."""
         return self.min_correct
 
-    def __call__(self, results: Results) -> Mapping[str, Estimate]:
-        """Give `DPS` and `DPS_norm`."""
-        table = np.full((2, len(results.task_ids)), np.nan)
-        found = judged_by_problem(results, self.suite)
-        for row, (task_id, attempts) in enumerate(zip(results.task_ids, found, strict=True)):
+    def scorer(self) -> Score:
+        """Score a problem by the mean DPS and the mean normalised DPS of its passing attempts."""
+
+        def score(task_id: str, attempts: Sequence[Judged]) -> tuple[float, float]:
             passing = [attempt for attempt, passed in attempts if passed]
-            if len(passing) >= self.min_correct and task_id in self.references:
-                costs = [sum(map(self.cost, executions_of(attempt, self.suite))) for attempt in passing]
-                references, scores = self.references[task_id]
-                table[:, row] = dps(costs, references, scores).mean(), dps_norm(costs, references).mean()
-        return {
-            labelled(name, self.suite): _in_points(mean_over_problems(column / 100, self.interval, results))
-            for name, column in zip(("DPS", "DPS_norm"), table, strict=True)
-        }
+            if len(passing) < self.min_correct or task_id not in self.references:
+                return math.nan, math.nan
+            costs = [sum(map(self.cost, executions_of(attempt, self.suite))) for attempt in passing]
+            references, scores = self.references[task_id]
+            return float(dps(costs, references, scores).mean()), float(dps_norm(costs, references).mean())
+
+        return score
+
+    def _average(self, scores: Floats, results: Results) -> Estimate:
+        return _in_points(mean_over_problems(scores / 100, self.interval, results))
 
 
 def _references(references: npt.ArrayLike) -> Floats:
-    known = np.asarray(references, dtype=np.float64)
+    known = floats("references", references)
     if known.ndim != 1 or not known.size or not np.isfinite(known).all():
         raise ValueError(f"references must be one or more finite costs, but got {references!r:.200}")
     return known
@@ -230,47 +257,10 @@ def _references(references: npt.ArrayLike) -> Floats:
 
 def _matched(costs: npt.ArrayLike, references: Floats) -> npt.NDArray[np.int64]:
     """Give 1 + the place of the fastest reference that each is not slower than, shape (N,); 0 where there is none."""
-    not_slower = np.asarray(costs, dtype=np.float64)[:, None] <= references  # (N, R)
+    not_slower = np.atleast_1d(floats("costs", costs))[:, None] <= references  # (N, R)
     place = np.arange(1, references.size + 1)
     matched: npt.NDArray[np.int64] = (not_slower * place).max(axis=1)
     return matched
-
-
-def _ratio(
-    name: str,
-    results: Results,
-    reference: Mapping[str, float] | Results,
-    cost: Cost,
-    over_suites: Callable[[list[float]], float],
-    suite: str | None,
-    interval: Interval | IntervalName,
-) -> dict[str, Estimate]:
-    costs = _costs_of_passing(results, cost, over_suites, suite)
-    if isinstance(reference, Results):
-        found = _costs_of_passing(reference, cost, over_suites, suite)
-        known = dict(zip(reference.task_ids, map(mean_or_nan, found), strict=True))
-    else:
-        known = dict(reference)
-    logs = np.full(len(costs), np.nan)
-    for row, (task_id, values) in enumerate(zip(results.task_ids, costs, strict=True)):
-        positive = np.array([value for value in values if value > 0])
-        if positive.size and known.get(task_id, math.nan) > 0:
-            logs[row] = np.log(positive / known[task_id]).mean()
-    return {labelled(name, suite): mean_of_logs(logs, interval, results, unit="× the reference")}
-
-
-def _costs_of_passing(
-    results: Results, cost: Cost, over_suites: Callable[[list[float]], float], suite: str | None
-) -> list[list[float]]:
-    return [
-        [over_suites([cost(e) for e in executions_of(attempt, suite)]) for attempt, passed in attempts if passed]
-        for attempts in judged_by_problem(results, suite)
-    ]
-
-
-def _refuse_intervals_of_shares(interval: Interval | IntervalName) -> None:
-    if isinstance(interval_of(interval), Exact | PlusFour):
-        raise ValueError(f"a ratio is no share, so its interval can't be {interval!r}; take 'student' or 'bootstrap'")
 
 
 def _in_points(share: Estimate) -> Estimate:

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from codeeval.metrics._draws import floats
 from codeeval.metrics._special import normal_cdf, t_quantile
 from codeeval.metrics.uncertainty import paired_bootstrap
 from codeeval.results import Estimate
@@ -78,7 +79,7 @@ def paired_difference(
     """
     if interval not in ("t", "bootstrap"):
         raise ValueError(f"interval must be 't' or 'bootstrap', but got {interval!r}")
-    a, b = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    a, b = floats("a", a), floats("b", b)
     if a.shape != b.shape or a.ndim != 1:
         raise ValueError(f"a and b must hold one score per problem, in one order; got shapes {a.shape} and {b.shape}")
     for scores in (a, b):
@@ -139,14 +140,16 @@ def sign_flip_test(
         rng: a generator, or the seed of a new one.
 
     Raises:
-        ValueError: replicates < 1.
+        ValueError: replicates < 1, or the differences have not one dimension or hold an infinity.
 
     Source:
         Phipson and Smyth 2010, doi:10.2202/1544-6115.1585 (the observed pattern counts).
     """
-    if replicates < 1:
-        raise ValueError(f"replicates must be at least 1, but got {replicates!r}")
-    values = np.asarray(differences, dtype=np.float64)
+    if not isinstance(replicates, int) or replicates < 1:
+        raise ValueError(f"replicates must be a whole number ≥ 1, but got {replicates!r}")
+    values = floats("differences", differences)
+    if values.ndim != 1 or np.isinf(values).any():
+        raise ValueError(f"differences must be finite, in one dimension, but got {differences!r:.80}")
     magnitudes = np.abs(values[~np.isnan(values) & (values != 0)])
     if not magnitudes.size:
         return 1.0
@@ -250,7 +253,7 @@ def _plus_two(differences: Floats) -> tuple[float, float]:
 
 
 def _p_values(p_values: npt.ArrayLike) -> Floats:
-    p = np.asarray(p_values, dtype=np.float64)
+    p = floats("p-values", p_values)
     if p.ndim != 1 or np.any((p < 0) | (p > 1)):
         raise ValueError(f"wanted p-values between 0 and 1 in one dimension, but got {p_values!r:.80}")
     return p

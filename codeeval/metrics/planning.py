@@ -143,7 +143,7 @@ def _check(
     for name, count, least in (("problems", problems, 2), ("n", n, 1)):
         if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < least):
             raise ValueError(f"{name} must be a whole number ≥ {least} or None, but got {count!r}")
-    if difference is not None and not 0 < difference < 1:
+    if difference is not None and not (isinstance(difference, int | float) and 0 < difference < 1):
         raise ValueError(f"difference must lie between 0 and 1, as 0.03 for three points, but got {difference!r}")
     for name, share in (("power", power), ("alpha", alpha), ("score", score)):
         if not 0 < share < 1:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from codeeval.metrics._draws import Floats, Ints, all_from, by_distinct_pair, counts, pairs
+from codeeval.metrics._draws import Floats, Ints, all_from, by_distinct_pair, counts, floats, pairs
 from codeeval.metrics.base import ScorePerK, labelled, mean_over_problems, shown, whole_numbers
 from codeeval.metrics.intervals import Interval, IntervalName, interval_of
 from codeeval.results import Estimate, Results
@@ -103,7 +103,7 @@ def g_pass_at_k(n: npt.ArrayLike, c: npt.ArrayLike, k: int, tau: npt.ArrayLike) 
     Source:
         Liu et al. 2024, arXiv:2412.13147.
     """
-    return at_least(n, c, k, _needed(k, np.atleast_1d(np.asarray(tau, dtype=np.float64))))
+    return at_least(n, c, k, _needed(k, np.atleast_1d(floats("tau", tau))))
 
 
 def mg_pass_at_k(n: npt.ArrayLike, c: npt.ArrayLike, k: npt.ArrayLike) -> npt.NDArray[np.float64]:
@@ -205,7 +205,7 @@ class GPassAtK:
         interval: Interval | IntervalName = "plus-four",
     ) -> None:
         self.ks = whole_numbers("GPassAtK", ks)
-        self.tau = tuple(map(float, np.atleast_1d(np.asarray(tau, dtype=np.float64))))
+        self.tau = tuple(map(float, np.atleast_1d(floats("tau", tau))))
         _needed(1, np.array(self.tau))
         self.suite, self.interval = suite, interval_of(interval)
 

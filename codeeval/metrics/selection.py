@@ -5,18 +5,20 @@ pass@k asks whether any of k samples is right; without the hidden tests nobody k
 
 from __future__ import annotations
 
+import functools
 import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
-from codeeval.metrics._attempts import executions_of, judged_by_problem
+from codeeval.metrics._draws import counts, floats
 from codeeval.metrics.base import labelled, mean_over_problems, shown, whole_numbers
 from codeeval.metrics.intervals import Interval, IntervalName, interval_of
+from codeeval.metrics.per_problem import executions_of, judged_by_problem
 from codeeval.program import Status
 from codeeval.results import Estimate, Results
 from codeeval.sample import Attempt
@@ -37,6 +39,8 @@ __all__ = [
 ]
 
 Floats = npt.NDArray[np.float64]
+Draws = int | Literal["all"] | None
+"""Which k samples vote: the first ones, all ways to draw them, or so many random ones."""
 Output = Callable[[Attempt], Hashable | None]
 """Gives what an attempt's program answered, to be compared with others'; None: it gave no answer, and has no vote."""
 
@@ -89,7 +93,7 @@ def majority_at_k(
     passed: Sequence[bool] | npt.NDArray[np.bool_],
     k: int,
     *,
-    draws: int | None = None,
+    draws: Draws = None,
     rng: np.random.Generator | int = 0,
 ) -> float:
     """Score one problem by its majority: 1 where the output with most votes among k samples is right, else 0.
@@ -101,9 +105,10 @@ def majority_at_k(
         outputs: one per sample, in the order of the samples; None is no vote.
         passed: whether each sample is right.
         k: how many samples vote.
-        draws: None: the first k vote, as in PAL and lm-eval. A number: the mean over so many random subsets of k, each
-            in the order of the samples.
-        rng: where random subsets come from: a generator, or the seed of a new one.
+        draws: None: the first k vote, as in PAL and lm-eval. `all`: the mean over all ways to draw k of the samples, in
+            random order, exactly, by counting over outputs. A number: the mean over so many of them drawn at random,
+            whose standard error is at most 1/2 over the root of their number.
+        rng: where random draws come from: a generator, or the seed of a new one.
 
     Returns:
         A share; NaN where there are fewer than k samples.
@@ -113,17 +118,22 @@ def majority_at_k(
     """
     if len(outputs) != len(passed):
         raise ValueError(f"each sample has an output and a verdict, but there are {len(outputs)} and {len(passed)}")
-    if k < 1 or (draws is not None and draws < 1):
-        raise ValueError(f"k and draws must be at least 1, but got k={k!r}, draws={draws!r}")
+    (k,) = whole_numbers("majority_at_k", [k])
+    _check_draws(draws)
     n = len(outputs)
     if n < k:
         return math.nan
+    unhashable = next((output for output in outputs if not isinstance(output, Hashable)), None)
+    if unhashable is not None:
+        raise ValueError(f"outputs must be hashable, to be compared; got {unhashable!r:.80}: give a tuple or a string")
     number: dict[Hashable, int] = {}
     labels = np.array([-1 if o is None else number.setdefault(o, len(number)) for o in outputs])  # (n,)
-    if draws is None or k == n:
+    if draws == "all":
+        return _expected_majority(labels, np.asarray(passed, dtype=np.bool_), k)
+    if draws is None:
         chosen = np.arange(k)[None, :]  # (1, k)
     else:
-        chosen = np.sort(np.random.default_rng(rng).random((draws, n)).argsort(axis=1)[:, :k], axis=1)  # (D, k)
+        chosen = np.random.default_rng(rng).random((draws, n)).argsort(axis=1)[:, :k]  # (D, k)
     block = max(1, _VOTE_CELLS // k**2)
     wins = [_majority_wins(labels, passed, chosen[start : start + block]) for start in range(0, len(chosen), block)]
     return float(np.concatenate(wins).mean())
@@ -145,14 +155,73 @@ def _majority_wins(
     return wins
 
 
+def _expected_majority(labels: npt.NDArray[np.int_], passed: npt.NDArray[np.bool_], k: int) -> float:
+    """Give the chance that the majority of k samples drawn in random order is right; label -1 is no vote."""
+    voting = labels >= 0
+    sizes = np.bincount(labels[voting])  # (G,)
+    share = np.bincount(labels[voting], weights=passed[voting]) / np.maximum(sizes, 1)  # (G,)
+    chance_by_size = _winning_chances(tuple(sorted(sizes.tolist())), int((~voting).sum()), k)
+    # The winner's first sample is any of its samples, each as likely as the other.
+    return float(sum(chance_by_size[size] * p for size, p in zip(sizes.tolist(), share.tolist(), strict=True)))
+
+
+@functools.lru_cache(maxsize=4096)
+def _winning_chances(sizes: tuple[int, ...], n_silent: int, k: int) -> dict[int, float]:
+    """Give the chance that one output of each size gets most votes of k drawn; ties go to either one alike.
+
+    By generating functions: an output of s samples adds C(s, j) x^j for the j of them that are drawn. For a winner with
+    v votes all others have at most v, and each that has v too is marked by y; t of them leave the winner the chance
+    1/(t + 1), the integral of y^t from 0 to 1, which Gauss' rule gives exactly.
+    """
+    times = Counter(sizes)
+    ways: dict[int, float] = dict.fromkeys(times, 0.0)
+    for votes in range(1, min(k, max(sizes, default=0)) + 1):
+        y, weights = np.polynomial.legendre.leggauss(k // votes // 2 + 1)
+        y, weights = (y + 1) / 2, weights / 2  # on [0, 1], shape (Q,)
+        factors = {size: _drawn_at_most(size, votes, y) for size in times}
+        silent = np.array([[math.comb(n_silent, j) for j in range(k + 1)]], dtype=np.float64).repeat(y.size, axis=0)
+        for size in times:
+            if size >= votes:
+                others = silent
+                for other, count in times.items():
+                    for _ in range(count - (other == size)):
+                        others = _product(others, factors[other])
+                ways[size] += math.comb(size, votes) * float(weights @ others[:, k - votes])
+    return {size: found / math.comb(sum(sizes) + n_silent, k) for size, found in ways.items()}
+
+
+def _drawn_at_most(size: int, votes: int, y: Floats) -> Floats:
+    """Give C(size, j) for j up to `votes`, the last one times y, shape (Q, J)."""
+    ways = np.array([math.comb(size, j) for j in range(min(size, votes) + 1)], dtype=np.float64)
+    table = np.tile(ways, (y.size, 1))
+    if size >= votes:
+        table[:, votes] *= y
+    return table
+
+
+def _product(polynomials: Floats, factors: Floats) -> Floats:
+    """Multiply polynomials in x, shapes (Q, K) and (Q, J), up to the power K - 1."""
+    found = np.zeros_like(polynomials)
+    for power in range(min(factors.shape[1], polynomials.shape[1])):
+        found[:, power:] += factors[:, [power]] * polynomials[:, : polynomials.shape[1] - power]
+    return found
+
+
+def _check_draws(draws: object) -> None:
+    is_count = isinstance(draws, int) and not isinstance(draws, bool) and draws >= 1
+    if draws is not None and draws != "all" and not is_count:
+        raise ValueError(f"draws must be None, 'all' or a number ≥ 1, but got {draws!r}")
+
+
 class MajorityAtK:
     """The metric `maj@k` (self-consistency): the share of problems whose majority among k samples is right.
 
     Args:
         ks: one or more k ≥ 1.
         output: gives what an attempt's program answered, for comparison; by default its `Evidence`.
-        draws: None: each problem's first k judged samples vote. A number: the mean over so many random subsets.
-        seed: of those subsets.
+        draws: None: each problem's first k judged samples vote. `all`: the exact mean over all ways to draw k. A
+            number: the mean over so many random ones.
+        seed: of those random ones.
         suite: take verdicts, and the default output, from this suite alone.
         interval: how the 95 % interval is computed.
     """
@@ -161,14 +230,13 @@ class MajorityAtK:
         self,
         *ks: int,
         output: Output | None = None,
-        draws: int | None = None,
+        draws: Draws = None,
         seed: int = 0,
         suite: str | None = None,
         interval: Interval | IntervalName = "plus-four",
     ) -> None:
         self.ks = whole_numbers("MajorityAtK", ks)
-        if draws is not None and draws < 1:
-            raise ValueError(f"draws must be at least 1 or None, but got {draws!r}")
+        _check_draws(draws)
         self.output: Output = Evidence(suite=suite) if output is None else output
         self.draws, self.seed = draws, seed
         self.suite, self.interval = suite, interval_of(interval)
@@ -215,14 +283,14 @@ def best_at_k(scores: npt.ArrayLike, passed: npt.ArrayLike, k: npt.ArrayLike) ->
     Raises:
         ValueError: the shapes differ, or k < 1.
     """
-    scores, passed = np.asarray(scores, dtype=np.float64), np.asarray(passed, dtype=np.bool_)
+    scores, passed = floats("scores", scores), np.asarray(passed, dtype=np.bool_)
     if scores.ndim != 1 or scores.shape != passed.shape:
         raise ValueError(f"scores and passed must have one entry per sample, got {scores.shape} and {passed.shape}")
-    ks = np.atleast_1d(np.asarray(k, dtype=np.int64))
+    ks = np.atleast_1d(counts("k", k))
     if np.any(ks < 1):
         raise ValueError(f"k must be at least 1, but got {ks.min()}")
     n = scores.size
-    if not n:
+    if not n or not ks.size:
         return np.full(ks.size, np.nan)
     levels, level = np.unique(np.where(np.isnan(scores), np.inf, -scores), return_inverse=True)  # 0 is the best
     sizes = np.bincount(level.reshape(-1), minlength=levels.size)  # (G,)
@@ -342,7 +410,7 @@ def agreement_scores(passes: npt.ArrayLike) -> Floats:
     Source:
         Chen et al. 2022 (CodeT), arXiv:2207.10397.
     """
-    matrix = np.asarray(passes, dtype=np.bool_)
+    matrix = floats("passes", passes) > 0
     if matrix.ndim != 2:
         raise ValueError(f"passes must have shape (solutions, tests), but got {matrix.shape}")
     if not matrix.size:

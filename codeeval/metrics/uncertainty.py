@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from codeeval.metrics._draws import floats
+
 __all__ = ["VarianceSplit", "clustered_stderr", "paired_bootstrap", "split_variance"]
 
 Floats = npt.NDArray[np.float64]
@@ -33,13 +35,13 @@ def paired_bootstrap(
     Raises:
         ValueError: the input has neither one nor two dimensions, holds an infinity, or replicates < 1.
     """
-    scores = np.asarray(difference_per_problem, dtype=np.float64)
+    scores = floats("difference_per_problem", difference_per_problem)
     if scores.ndim not in (1, 2):
         raise ValueError(f"difference_per_problem must have one or two dimensions, but got shape {scores.shape}")
     if np.isinf(scores).any():
         raise ValueError("difference_per_problem must be finite or NaN, but holds an infinity")
-    if replicates < 1:
-        raise ValueError(f"replicates must be at least 1, but got {replicates!r}")
+    if not isinstance(replicates, int) or replicates < 1:
+        raise ValueError(f"replicates must be a whole number ≥ 1, but got {replicates!r}")
     table = scores if scores.ndim == 2 else scores[:, None]  # (P, M)
     is_somewhere_defined = ~np.isnan(table).all(axis=1)
     means = _resampled_means(table[is_somewhere_defined], replicates, np.random.default_rng(rng))  # (R, M)
@@ -95,7 +97,7 @@ def clustered_stderr(scores: npt.ArrayLike, clusters: npt.ArrayLike) -> float:
     Source:
         Miller 2024, arXiv:2411.00640, section 2.2, with the small-sample factor that Inspect uses too.
     """
-    scores, clusters = np.asarray(scores, dtype=np.float64), np.asarray(clusters)
+    scores, clusters = floats("scores", scores), np.asarray(clusters)
     if scores.ndim != 1 or scores.shape != clusters.shape:
         raise ValueError(
             f"scores and clusters must have one entry per problem, got {scores.shape} and {clusters.shape}"
@@ -162,7 +164,7 @@ def split_variance(n: npt.ArrayLike, c: npt.ArrayLike) -> VarianceSplit:
     Source:
         Miller 2024, arXiv:2411.00640, sections 2 and 3; the estimators as in eval-arena's SE_x and SE_pred.
     """
-    n, c = np.asarray(n, dtype=np.float64), np.asarray(c, dtype=np.float64)
+    n, c = floats("n", n), floats("c", c)
     if n.ndim != 1 or n.shape != c.shape:
         raise ValueError(f"n and c must have one entry per problem each, but got shapes {n.shape} and {c.shape}")
     if not np.all((0 <= c) & (c <= n)):

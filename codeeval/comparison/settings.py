@@ -7,12 +7,14 @@ its temperature) may differ and is listed; so is the environment.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-__all__ = ["Kind", "SettingDifference", "flattened", "setting_differences"]
+from codeeval._tables import flattened, shown
+
+__all__ = ["Kind", "SettingDifference", "setting_differences"]
 
 
 class Kind(StrEnum):
@@ -59,39 +61,50 @@ def setting_differences(
         task_ids: the tasks that are compared; settings that have a value per task are compared for these alone.
         suite: the suite that is scored, where it is only one: the others may then differ.
     """
+    task_ids = None if task_ids is None else list(task_ids)
     settings_a, settings_b = _settings(a, task_ids, suite), _settings(b, task_ids, suite)
     same_tasks = set(a.get("task_ids") or ()) == set(b.get("task_ids") or ())
-    same_rows = _is_same(settings_a, settings_b, "benchmark.sha256")
+    others = other_problems(a, b, task_ids)
+    if others:
+        settings_a[DIGESTS], settings_b[DIGESTS] = ({t: m["problem_digests"][t] for t in others} for m in (a, b))
+    is_settled = others is not None or _is_same(settings_a, settings_b, "benchmark.sha256")
     found = []
     for name in {**settings_a, **settings_b}:
         value_a, value_b = settings_a.get(name), settings_b.get(name)
         if value_a != value_b:
-            kind = _kind(name, value_a, value_b, same_rows=same_rows, same_tasks=same_tasks)
+            if name.startswith("protocol.") and a.get("protocol") and b.get("protocol") and None in (value_a, value_b):
+                continue  # of a suite that one of them lacks, which `suites` says
+            kind = _kind(name, value_a, value_b, is_settled=is_settled, same_tasks=same_tasks)
             if kind is Kind.BLOCKING and (value_a is None or value_b is None):
                 kind = Kind.UNKNOWN
             found.append(SettingDifference(name=name, a=value_a, b=value_b, kind=kind))
     return tuple(sorted(found, key=lambda d: list(Kind).index(d.kind)))
 
 
-def flattened(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Give (dotted name, value) for every leaf of nested settings."""
-    for key, value in settings.items():
-        if isinstance(value, Mapping):
-            yield from flattened(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}", value
+DIGESTS = "benchmark.digests"
+"""The setting in which runs differ whose problems are others under the same task id."""
 
 
-def shown(value: Any, chars: int = 60) -> str:
-    """Give a setting's value as it stands in messages and tables."""
-    if value is None:
-        return "not recorded"
-    if isinstance(value, Mapping):
-        numbers = [v for v in value.values() if isinstance(v, int | float)]
-        if numbers and len(numbers) == len(value):
-            return f"{min(numbers):g}–{max(numbers):g} by task"
-    text = value if isinstance(value, str) else repr(value)
-    return text if len(text) <= chars else text[:chars] + "…"
+def other_problems(
+    a: Mapping[str, Any], b: Mapping[str, Any], task_ids: Iterable[str] | None = None
+) -> tuple[str, ...] | None:
+    """Give the tasks that are not the same problem in both runs, though of one id, by the digests in the manifests.
+
+    Args:
+        a: a run's manifest.
+        b: the other's.
+        task_ids: the tasks that are looked at; by default all that both runs have.
+
+    Returns:
+        Their ids; None where a run does not record the digest of one of these tasks.
+    """
+    digests_a, digests_b = a.get("problem_digests"), b.get("problem_digests")
+    if not isinstance(digests_a, Mapping) or not isinstance(digests_b, Mapping):
+        return None
+    wanted = [t for t in digests_a if t in digests_b] if task_ids is None else list(task_ids)
+    if not wanted or any(t not in digests_a or t not in digests_b for t in wanted):
+        return None
+    return tuple(t for t in wanted if digests_a[t] != digests_b[t])
 
 
 #: How the model was asked and its answer was cut; the last part of a sampler setting's name.
@@ -101,9 +114,7 @@ _PROMPT_POLICY = frozenset(
     style suffix system system_prompt template""".split()
 )
 #: Names that are blocking where they stand in the manifest.
-_BLOCKING = frozenset(
-    {"suites", "extractor", "protocol", "executor.protocol", "executor.isolation", "executor.hash_seed"}
-)
+_BLOCKING = frozenset({"suites", "extractor", "executor.protocol", "executor.isolation", "executor.hash_seed"})
 #: Compared by who compares, or too incidental to list.
 _PASSED_OVER = frozenset({"schema", "task_ids", "n_samples", "started", "finished", "benchmark.problems"})
 
@@ -113,9 +124,12 @@ def _settings(manifest: Mapping[str, Any], task_ids: Iterable[str] | None, suite
     wanted = None if task_ids is None else set(task_ids)
     manifest = dict(manifest)
     limits, suites = manifest.pop("limits", None), manifest.pop("suites", None)
+    protocol, _ = manifest.pop("protocol", None), manifest.pop("problem_digests", None)
     executor = dict(manifest.pop("executor", None) or {})
     isolation = executor.pop("isolation", None)
     settings = {f"limits.{name}": _by_task(value, wanted) for name, value in (limits or {}).items()}
+    protocols = {name: value for name, value in dict(protocol or {}).items() if suite in (None, name)}
+    settings |= {f"protocol.{name}": _by_task(value, wanted) for name, value in protocols.items()}
     suites = _by_task(suites, wanted)
     settings["suites"] = [suite] if suite is not None and suites is not None else suites
     if isinstance(isolation, Mapping) and "held" in isolation:
@@ -144,22 +158,26 @@ def _is_same(a: Mapping[str, Any], b: Mapping[str, Any], name: str) -> bool:
     return name in a and a.get(name) == b.get(name)
 
 
-def _kind(name: str, a: Any, b: Any, *, same_rows: bool, same_tasks: bool) -> Kind:
+def _kind(name: str, a: Any, b: Any, *, is_settled: bool, same_tasks: bool) -> Kind:
     head = name.partition(".")[0]
     if head == "benchmark":
-        return _kind_of_data(name, a, b, same_rows=same_rows, same_tasks=same_tasks)
+        return _kind_of_data(name, a, b, is_settled=is_settled, same_tasks=same_tasks)
+    if head == "metadata":  # the caller's own notes on the run, as the checkpoint's step
+        return Kind.GENERATION
     if head == "sampler":
         return Kind.BLOCKING if name.rpartition(".")[2].lower() in _PROMPT_POLICY else Kind.GENERATION
-    if name in _BLOCKING or head == "limits":
+    if name in _BLOCKING or head in ("limits", "protocol"):
         return Kind.BLOCKING
     if name == "executor.python":  # the interpreter that judged; a patch release changes no verdict
         return Kind.ENVIRONMENT if _minor(a) == _minor(b) else Kind.BLOCKING
     return Kind.ENVIRONMENT
 
 
-def _kind_of_data(name: str, a: Any, b: Any, *, same_rows: bool, same_tasks: bool) -> Kind:
-    if same_rows:
-        return Kind.ENVIRONMENT  # equal rows under another name or revision are equal rows
+def _kind_of_data(name: str, a: Any, b: Any, *, is_settled: bool, same_tasks: bool) -> Kind:
+    if name == DIGESTS:
+        return Kind.BLOCKING
+    if is_settled:
+        return Kind.ENVIRONMENT  # equal rows under another name or revision are equal rows, and other ones are named
     if name == "benchmark.sha256":
         # Of other tasks the sum is another one; then name and revision tell whether the rows are the same.
         return Kind.BLOCKING if same_tasks else Kind.UNKNOWN

@@ -9,7 +9,7 @@ from typing import Any
 
 from codeeval import _display, _tables
 from codeeval.card import Card, Format, merged_card, with_card
-from codeeval.comparability import Kind, SettingDifference
+from codeeval.comparison.settings import Kind, SettingDifference
 from codeeval.metrics.paired import Correction
 from codeeval.program import Status
 from codeeval.results import Estimate
@@ -157,7 +157,7 @@ class Comparison:
 
     def __str__(self) -> str:
         lines = [f"{_name(self.name_a)} → {_name(self.name_b)}: {self.metric} on {self._size()}"]
-        lines += [f"!! {note}" for note in self._notes()]
+        lines += [f"!! {note}" for note in self.notes()]
         facts = [*self._facts(), *self._settings()]
         table = [
             (name, f"{value}  95 % CI {interval}" if interval else value) for name, value, interval in self._rows()
@@ -200,7 +200,8 @@ class Comparison:
         n = f"{self.n_a}" if self.n_a == self.n_b else f"{self.n_a} and {self.n_b}"
         return f"{self.n_problems} problem{'s' * (self.n_problems != 1)}, n = {n}"
 
-    def _notes(self) -> list[str]:
+    def notes(self) -> list[str]:
+        """Give what has to be known before the numbers are read: restrictions, what was not judged, what differs."""
         notes = [f"RESTRICTED to {self.restricted_to}."] if self.restricted_to else []
         if self.n_left_out:
             notes.append(f"PARTIAL: {self.n_left_out} tasks left out: too few judged samples in one of the runs.")
@@ -218,7 +219,7 @@ class Comparison:
         size = f"{self.metric} on {self._size()}."
         facts = [f"{label}: {value}." for label, value in self._facts() if label in ("p-value", "tasks", "status")]
         settings = [f"Setting {_setting(setting)}." for setting in self.settings]
-        notes = [size, *self._notes(), *facts, *settings]
+        notes = [size, *self.notes(), *facts, *settings]
         return with_card(("run", self.metric, "95 % CI"), self._rows(), notes, self.card, format)
 
 
@@ -302,7 +303,7 @@ class Comparisons:
             for name, estimate in self.scores.items()
         ]
         scores.insert(0, ("name", "score", "95 % CI", "spread"))
-        notes = [f"!! {note}" for note in self._notes()]
+        notes = [f"!! {note}" for note in self.notes()]
         parts = [self._title(), *notes, _tables.text_table(scores), _tables.text_table([_HEADER, *self._rows()])]
         return "\n".join(parts)
 
@@ -330,10 +331,11 @@ class Comparisons:
             for pair, p in zip(self.pairs, self.p_adjusted, strict=True)
         ]
 
-    def _notes(self) -> list[str]:
+    def notes(self) -> list[str]:
+        """Give what has to be known before the numbers are read: restrictions, what was not judged, what differs."""
         return list(
             dict.fromkeys(
-                f"{_name(pair.name_a)} → {_name(pair.name_b)}: {note}" for pair in self.pairs for note in pair._notes()
+                f"{_name(pair.name_a)} → {_name(pair.name_b)}: {note}" for pair in self.pairs for note in pair.notes()
             )
         )
 
@@ -345,7 +347,7 @@ class Comparisons:
             f"{_name(name)}: {' (95 % CI '.join(_value_and_interval(estimate))}; {self.spreads[name]})."
             for name, estimate in self.scores.items()
         ]
-        notes = [self._title() + ".", *scores, *self._notes()]
+        notes = [self._title() + ".", *scores, *self.notes()]
         return with_card(_HEADER, self._rows(), notes, merged_card(cards), format)
 
 

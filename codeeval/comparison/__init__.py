@@ -1,0 +1,27 @@
+"""Comparison: is one run better than another, by how much, on which tasks, and what else differs between them?
+
+Everything is paired by problem. Runs whose scores say nothing about each other are refused (`NotComparable`).
+
+    pairing.py    compare, compare_many: from runs to what was found
+    sides.py      the runs of one name, with their verdicts on the compared tasks as arrays
+    refusals.py   which runs are not comparable, why, and the ways out
+    settings.py   which settings two runs differ in, and what each difference means
+    outcome.py    Comparison, Comparisons: what was found, shown and exported
+"""
+
+from codeeval.comparison.outcome import Comparison, Comparisons, Flip, RunSpread, TaskChange
+from codeeval.comparison.pairing import compare, compare_many
+from codeeval.comparison.settings import Kind, SettingDifference, setting_differences
+
+__all__ = [
+    "Comparison",
+    "Comparisons",
+    "Flip",
+    "Kind",
+    "RunSpread",
+    "SettingDifference",
+    "TaskChange",
+    "compare",
+    "compare_many",
+    "setting_differences",
+]

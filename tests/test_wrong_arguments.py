@@ -1,0 +1,99 @@
+"""What a newcomer gets wrong about scores and comparisons is named in our words, never in numpy's."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import codeeval as ce
+from codeeval import metrics
+from codeeval.metrics.paired import holm, paired_difference, sign_flip_test
+from codeeval.testing import FakeExecutor, ScriptedSampler
+
+
+@pytest.fixture(scope="module")
+def results() -> ce.Results:
+    problems = ce.ProblemSet([ce.Problem.from_test("t", "", "assert f() == 1", "f")])
+    return ce.evaluate(problems, ScriptedSampler(["x"]), FakeExecutor(), cache=False)
+
+
+#: Without their types, for wrong ones are what is tested.
+api: Any = ce
+measures: Any = metrics
+WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "ragged n": (lambda r: api.pass_at_k([5, [1]], [1, 1], 1), r"n must be whole numbers in equal rows"),
+    "ragged k": (lambda r: api.pass_at_k(5, 1, [[1], [1, 2]]), r"k must be whole numbers in equal rows"),
+    "tau is a word": (lambda r: api.GPassAtK(8, tau="half"), r"tau must be numbers"),
+    "scores are words": (lambda r: measures.mean_over_problems(["good"]), r"per_problem must be numbers"),
+    "a selector that gives words": (api.BestAtK(1, selector=lambda a: "x"), r"scores must be numbers"),
+    "k of best is a half": (lambda r: measures.best_at_k([1.0], [True], 1.5), r"k must be whole numbers"),
+    "outputs that can't be compared": (lambda r: measures.majority_at_k([[1]], [True], 1), r"outputs must be hashable"),
+    "ragged passes": (lambda r: measures.agreement_scores([[1], [1, 0]]), r"passes must be numbers, in equal rows"),
+    "runtimes without verdicts": (lambda r: measures.beyond([1, 2], [True], [1, 2]), r"a runtime and a verdict"),
+    "half a replicate": (lambda r: measures.paired_bootstrap([1.0], 1.5), r"replicates must be a whole number"),
+    "p-values are words": (lambda r: holm("low"), r"p-values must be numbers"),
+    "an infinite difference": (lambda r: sign_flip_test([math.inf]), r"differences must be finite"),
+    "scores of models are words": (lambda r: paired_difference("a", "b"), r"a must be numbers"),
+    "a difference in words": (lambda r: api.plan(problems=9, n=1, difference="3 points"), r"difference must lie"),
+    "a metric by name": (lambda r: api.ByTag("pass@1", "difficulty"), r"ByTag breaks a metric down"),
+    "references without tasks": (lambda r: measures.ExactMatch(references="x"), r"references must map task ids"),
+    "weights of three parts": (
+        lambda r: measures.CodeBLEU(references={}, weights=(1, 0, 0)),
+        r"weights are of the four",
+    ),
+    "nothing to compare": (lambda r: api.compare(None, r), r"a must be Results or the path of a run directory"),
+    "one name for two runs": (lambda r: api.compare(r, r, names=("a",)), r"names must be two"),
+    "runs without names": (lambda r: api.compare_many([r, r]), r"takes names with their runs"),
+    "a name without a run": (lambda r: api.compare_many({"a": r, "b": None}), r"b must be Results, the path"),
+    "replicates in words": (lambda r: api.compare(r, r, replicates="many"), r"replicates must be a whole number"),
+    "a folder by number": (lambda r: api.History(5), r"reads a folder of run directories"),
+    "a metric by number": (lambda r: api.History(metric=1), r"metric must be a name, as 'pass@1'"),
+    "a path appended": (lambda r: api.History().append("runs/a", 1), r"a history holds Results"),
+    "a step in words": (lambda r: api.History().append(r, "500"), r"a step is a number, but got '500'"),
+    "a step that is none": (lambda r: api.History().append(r, math.nan), r"a step is a number, but got nan"),
+    "a card of nothing": (lambda r: api.report_card(None), r"report_card takes Results"),
+}
+
+
+@pytest.mark.parametrize("mistake", WRONG)
+def test_a_mistake_is_named(mistake: str, results: ce.Results) -> None:
+    call, message = WRONG[mistake]
+
+    with pytest.raises((ValueError, TypeError), match=message):
+        call(results)
+
+
+@pytest.mark.parametrize("task_ids", [[], ["a", "b"]], ids=["no problems", "no attempts"])
+def test_empty_results_give_undefined_scores_without_a_warning(task_ids: list[str]) -> None:
+    empty = ce.Results(manifest={}, task_ids=task_ids, attempts=[])
+    given: list[ce.Metric] = [
+        ce.PassAtK(1),
+        ce.PassPowK(2),
+        ce.GPassAtK(2),
+        metrics.MGPassAtK(2),
+        metrics.AvgAtK(2),
+        ce.MajorityAtK(2, draws="all"),
+        ce.BestAtK(2, selector=metrics.Votes()),
+        ce.TestPassFraction(),
+        ce.TruncationRates(),
+        metrics.RuntimeRatio(reference=empty),
+        metrics.Beyond(references={"a": [1.0, 2.0]}),
+        metrics.DPS(references={}),
+        metrics.ExactMatch(references={"a": "x"}),
+    ]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        estimates = [estimate for metric in given for estimate in metric(empty).values()]
+
+    assert all(math.isnan(estimate.value) and math.isnan(estimate.ci_low) for estimate in estimates)
+    assert len(estimates) >= len(given)
+    assert ce.StatusRates()(empty) == {}
+
+
+def test_a_scalar_cost_is_one_sample() -> None:
+    assert metrics.dps(1.0, [3.0, 2.0], [10.0, 60.0]).tolist() == [60.0]
