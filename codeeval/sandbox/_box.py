@@ -113,8 +113,8 @@ class Box:
                 self.poller.modify(self.control.fileno(), select.POLLIN | select.POLLOUT)
                 self.wait()
                 self.poller.modify(self.control.fileno(), select.POLLIN)
-            except OSError:
-                self.stop(hung_up=True)
+            except OSError:  # the child has left; what it said before is there to be received, and then its end
+                return
 
     def receive(self) -> List[Any]:
         """Take the child's next message, draining its output and watching its clock meanwhile."""
