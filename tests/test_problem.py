@@ -214,8 +214,13 @@ def test_a_string_of_ids_is_not_taken_for_its_letters() -> None:
 # --- assembly
 
 
+def ask(**options: Any) -> Problem:
+    """Give a problem whose prompt is no code."""
+    return Problem.from_test("ask/0", "Q: add\n", "assert add(1, 2) == 3", "add", **options)
+
+
 def test_a_continuation_stands_between_prefix_and_suffix() -> None:
-    problem = add("a", prompt="Q: add\n", prefix="import math\ndef add(a, b):\n", suffix="    return total\n")
+    problem = ask(prefix="import math\ndef add(a, b):\n", suffix="    return total\n")
 
     program = problem.assemble("Q: add\n    total = a + b\n")
 
@@ -229,7 +234,7 @@ def test_without_prefix_the_prompt_itself_begins_the_program() -> None:
 
 
 def test_an_empty_prefix_leaves_the_answer_alone() -> None:
-    problem = add("a", prompt="Q: add\n", prefix="")
+    problem = ask(prefix="")
 
     assert problem.assemble("Q: add\ndef add(a, b): ...") == "def add(a, b): ..."
 
@@ -248,7 +253,7 @@ def test_an_answer_to_a_chat_prompt_is_whole_even_where_it_repeats_it() -> None:
 
 
 def test_a_suite_judges_the_assembled_program() -> None:
-    problem = add("a", prompt="Q: add\n", prefix="def add(a, b):\n", suffix="    return total\n")
+    problem = ask(prefix="def add(a, b):\n", suffix="    return total\n")
 
     program = problem.suites["tests"].program("Q: add\n    total = 0\n", problem=problem, limits=problem.limits)
 

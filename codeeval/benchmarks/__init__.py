@@ -18,7 +18,18 @@ __all__ = ["available", "load"]
 
 #: Name → "module:function"; imported when asked for.
 _BUILT_IN = {
+    "cruxeval-i": "codeeval.benchmarks.cruxeval:cruxeval_input",
+    "cruxeval-o": "codeeval.benchmarks.cruxeval:cruxeval_output",
+    "gsm8k": "codeeval.benchmarks.gsm8k:gsm8k",
     "humaneval": "codeeval.benchmarks.humaneval:humaneval",
+    "humaneval-infilling": "codeeval.benchmarks.infilling:infilling",
+    "humaneval-stripped": "codeeval.benchmarks.humaneval:humaneval_stripped",
+    "humaneval-unstripped": "codeeval.benchmarks.humaneval:humaneval_unstripped",
+    "humanevalpack-python": "codeeval.benchmarks.humanevalpack:humanevalpack_python",
+    "instruct-humaneval": "codeeval.benchmarks.instruct_humaneval:instruct_humaneval",
+    "mbpp": "codeeval.benchmarks.mbpp:mbpp",
+    "mbpp-sanitized": "codeeval.benchmarks.mbpp:mbpp_sanitized",
+    "quixbugs": "codeeval.benchmarks.quixbugs:quixbugs",
 }
 _GROUP = "codeeval.benchmarks"
 
