@@ -101,9 +101,9 @@ def test_the_examples_of_a_few_shot_prompt_are_not_part_of_the_program(tmp_path:
     assert results.attempts[0].passed
 
 
-@pytest.mark.parametrize("options", [{"split": "tset"}, {"shots": -1}, {"shots": 7}])
+@pytest.mark.parametrize("options", [{"split": "tset"}, {"shots": -1}, {"shots": 7}, {"shots": "3"}])
 def test_a_wrong_option_is_refused_with_what_there_is(tmp_path: Path, options: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=r"splits .*'test'.*got 'tset'|shots must be 0 to 6, but got"):
+    with pytest.raises(ValueError, match=r"splits .*'test'.*got 'tset'|shots must be a number from 0 to 6, but got"):
         load(tmp_path, [row(11)], **options)
 
 

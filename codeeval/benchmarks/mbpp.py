@@ -154,8 +154,8 @@ def _load(
 ) -> ProblemSet:
     if split != "all" and split not in SPLITS:
         raise ValueError(f"{edition.name} has the splits {['all', *SPLITS]}, but got {split!r}")
-    if not 0 <= shots <= _MAX_SHOTS:
-        raise ValueError(f"shots must be 0 to {_MAX_SHOTS}, but got {shots!r}")
+    if not isinstance(shots, int) or not 0 <= shots <= _MAX_SHOTS:
+        raise ValueError(f"shots must be a number from 0 to {_MAX_SHOTS}, but got {shots!r}")
     splits = SPLITS if split == "all" else (split,)
     found = [_fetch(edition, name, source, verify) for name in splits]
     solved = _fetch(edition, "prompt", source, verify).rows[1:] if shots else ()
