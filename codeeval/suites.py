@@ -100,7 +100,8 @@ class ScriptSuite:
         source = test
         if _defines(tree, "check") and entry_point != "check":
             source = f"{test}\ncheck({entry_point})\n"
-        _refuse_idle(tree, source, entry_point)
+        else:
+            _refuse_idle(tree, entry_point)
         setup = prompt if _is_python(prompt) else ""
         free = _free_names(source) - {entry_point}
         modules: dict[str, str] = {}
@@ -180,14 +181,13 @@ _SHARED_ATTRIBUTES = frozenset(
 _SHARED_NAMES = frozenset("globals vars open input exec eval compile __import__ getattr setattr".split())
 
 
-def _refuse_idle(tree: ast.Module, source: str, entry_point: str) -> None:
+def _refuse_idle(tree: ast.Module, entry_point: str) -> None:
     """Refuse tests that would pass any candidate, since running them calls nothing.
 
     Raises:
         InvalidProblem: says what is defined but not called, or that the entry point is never used.
     """
-    acting = [node for node in tree.body if not _is_passive(node)]
-    if not acting and (entry_point == "check" or not _defines(tree, "check")):
+    if all(map(_is_passive, tree.body)):
         named = [n.name for n in tree.body if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)]
         if not named:
             raise InvalidProblem("a problem needs tests, but there are only comments, imports and constants")
@@ -196,7 +196,7 @@ def _refuse_idle(tree: ast.Module, source: str, entry_point: str) -> None:
             f"the tests define {', '.join(named)}, but nothing calls it, so every candidate would pass; "
             + (f"did you mean check instead of {close[0]}?" if close else "name it check(candidate), or call it")
         )
-    if not any(isinstance(n, ast.Name) and n.id == entry_point for n in ast.walk(_parse(source))):
+    if not any(isinstance(n, ast.Name) and n.id == entry_point for n in ast.walk(tree)):
         raise InvalidProblem(f"the tests never use the entry point {entry_point!r}")
 
 

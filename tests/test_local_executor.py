@@ -345,7 +345,7 @@ def test_descriptors_of_the_caller_are_not_the_candidates() -> None:
     try:
         with LocalExecutor(workers=1) as executor:
             executions = in_order(executor.execute([program(textwrap.dedent(forged)), program()]))
-            fds = executor.run(program(textwrap.dedent(forged), "assert f(1) == [0, 1, 2, 3]"))
+            fds = executor.run(program(textwrap.dedent(forged), "assert f(1) == [0, 1, 2, 3, 4]"))
     finally:
         for fd in held:
             os.close(fd)
@@ -487,6 +487,20 @@ def test_an_idle_worker_that_is_killed_is_replaced_without_a_trace(victim: str, 
         assert [e.status for e in executions] == [Status.PASSED] * 3, executions
 
     assert wait_until(lambda: work_directories() <= before)
+
+
+@pytest.mark.parametrize("layers", [tuple(LAYERS), ("rlimits",)], ids=["all layers", "no layers"])
+def test_a_judge_killed_while_its_zygote_clears_up_leaves_no_directory(layers: tuple[str, ...]) -> None:
+    litter = "for i in range(300):\n    open(str(i), 'w').close()\n" + GOOD
+    before = work_directories()
+    for _ in range(15):
+        with LocalExecutor(workers=1, sandbox=Sandbox(layers=layers)) as executor:
+            assert executor.run(program(litter)).passed
+            (worker,) = executor._crew._all
+            os.kill(worker.process.pid, signal.SIGKILL)
+
+    time.sleep(0.1)  # there is no event to wait for: nothing must come back
+    assert work_directories() <= before
 
 
 @pytest.mark.parametrize("victim", ["pid", "zygote_pid"])
@@ -1022,3 +1036,37 @@ def test_files_are_readable_when_they_are_named(tmp_path: Path) -> None:
         shown = answer(code, "assert f() == 'hi'", opened)
 
     assert (hidden.status, shown.status) == (Status.FAILED, Status.PASSED), (hidden, shown)
+
+
+def test_what_the_zygote_rehearses_are_jobs_as_they_should_go() -> None:
+    """Else children would find what is done after an error in place of what is done every time."""
+    kinds = subprocess.run([sys.executable, "-c", _REHEARSED], capture_output=True, text=True, check=True, timeout=60)
+
+    assert kinds.stdout.split() == [
+        *["answer"] * 7,
+        "ahead",
+        *["answer"] * 6,
+        "raised",
+        "raised",
+        "names",
+        "tested",
+    ]
+
+
+_REHEARSED = """
+import socket, sys
+from codeeval.sandbox import _codec, _harness
+judge, child = socket.socketpair()
+_harness.rehearse()
+assert "candidate" not in sys.modules
+for message in _harness._REHEARSAL:
+    judge.sendall(_harness.frame(message))
+judge.shutdown(socket.SHUT_WR)
+_harness._Child(child.fileno(), child.fileno()).serve()
+child.close()
+answers = b"".join(iter(lambda: judge.recv(1 << 16), b""))
+while answers:
+    size = _codec.HEADER.size + _codec.HEADER.unpack_from(answers)[0]
+    print(_codec.unpack(answers[_codec.HEADER.size : size])[0])
+    answers = answers[size:]
+"""

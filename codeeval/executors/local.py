@@ -283,12 +283,11 @@ class _Worker:
         try:
             self.process.wait(timeout=_STOP_S)
         except subprocess.TimeoutExpired:
-            kill = True
             self.process.kill()
             self.process.wait()
         self.log.close()
-        # A killed judge has removed nothing, and its zygote may take a moment to end what still writes.
-        remove(self.work, patience_s=1.0 if kill else 0.0)
+        # One that was killed has removed nothing, and its zygote may take a moment to end what still writes.
+        remove(self.work, patience_s=1.0)
 
     def forget(self) -> None:
         """In a forked copy of the caller: let go of a worker that belongs to the original."""

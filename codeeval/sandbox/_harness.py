@@ -4,12 +4,16 @@ This process is the candidate's: everything here can be read and overwritten by 
 beyond what it says, and it never holds a test (except for same-box tests), an expected value, or the verdict.
 
     judge → child (marshal: it is trusted)                 child → judge (JSON: it is not)
-    [code, name, seed]                                     ["compile", type, text] | ["load", ["raised" …]] if it fails
+    [code, name, seed, [foreseen calls]]                   ["compile", type, text] | ["load", ["raised" …]] if it fails
+                                                           ["ahead"] when no more of the foreseen calls will be made
     ["call", name | number, args, kwargs]                  ["answer", value, args after the call | null]
     ["next", number]                                       ["answer", item, null] | ["end"]
     ["get", [names]]                                       ["names", [[kind, …], …]]
     ["test", source, token]                                ["tested", token]
     ["answer", value] | ["raised", …]                      ["call", number, args, kwargs]: a function of the test's
+
+All this goes over the control socket, whose judge waits for each reply. The answers to foreseen calls go into a pipe
+that the judge doesn't wait for.
 """
 
 from __future__ import annotations
@@ -19,30 +23,104 @@ import linecache
 import marshal
 import os
 import random
+import struct
 import sys
+import time
 import traceback
 import types
 from typing import Any, Dict, List, NoReturn
 
 from codeeval.sandbox import _codec
 
-__all__ = ["STARTED", "run"]
+__all__ = ["STARTED", "frame", "rehearse", "run"]
 
-#: Written to the judge when the child is set up and before it has seen any code of the candidate's. A child that ends
-#: without it failed for a reason of ours; once written, it can't be taken back.
-STARTED = b"!"
+#: Written into the pipe when the child is set up and before it has seen any code of the candidate's: the time on the
+#: system's monotonic clock. A child that ends without it failed for a reason of ours; it can't be taken back.
+STARTED = struct.Struct("!d")
 _TEXT = 4000
 
 
-def run(control: int) -> NoReturn:
-    """Serve one job on the control socket, then leave without finalisation."""
-    _Child(control).serve()
+def run(control: int, ahead: int) -> NoReturn:
+    """Serve one job on the control socket, then leave without finalisation.
+
+    Args:
+        control: the socket.
+        ahead: the pipe that takes the answers to foreseen calls.
+    """
+    os.write(ahead, STARTED.pack(time.monotonic()))
+    _Child(control, ahead).serve()
     os._exit(0)
 
 
+def frame(message: Any) -> bytes:
+    """Give a message of the judge's as it goes over the control socket."""
+    text = marshal.dumps(message)
+    return _codec.HEADER.pack(len(text)) + text
+
+
+def rehearse() -> None:
+    """Play a job through in the zygote, so that its children find everything as it is after the first time.
+
+    What Python does on first use (`typing` makes its generic types, memory is laid out) would be done by each child
+    anew, and every page that a child is the first to write to must be copied. Leaves no trace that a candidate could
+    see.
+    """
+    import socket
+
+    judge, child = socket.socketpair()
+    with judge, child:
+        judge.sendall(b"".join(map(frame, _REHEARSAL)))
+        judge.shutdown(socket.SHUT_WR)
+        _Child(child.fileno(), child.fileno()).serve()
+    del sys.modules["candidate"]
+    linecache.cache.clear()
+
+
+_SCRIPT = '''
+import collections, math, re
+from typing import Any, Dict, List, Optional, Set, Tuple, Union
+
+def answer(value: Any, *, limit: Optional[int] = None) -> Any:
+    """ Give it back.
+    >>> answer(1)
+    1
+    """
+    return value
+
+def count(words: List[str], pairs: List[Tuple[int, int]] = [], rows: List[List[int]] = []) -> Dict[str, int]:
+    counts: Dict[str, int] = {}
+    for i, word in enumerate(sorted(set(words), key=lambda w: (len(w), w))):
+        counts[word] = counts.get(word, 0) + words.count(word) + i % 2
+    return counts
+
+def mean(numbers: List[float], near: Tuple[float, float] = (0.0, 1.0), by: Dict[str, int] = {}) -> Optional[float]:
+    return sum(x for x in numbers if x > 0) / len(numbers)
+
+def join(text: str, parts: Tuple[str, str] = ("", ""), unlike: Optional[str] = None) -> Union[str, List[Any]]:
+    return "".join([c.upper() if c.islower() else c for c in text[::-1]]) + f"{len(text)}"
+
+def grow(numbers: List[int]) -> None:
+    numbers.append(1)
+'''
+_REHEARSAL: List[List[Any]] = [
+    [_SCRIPT, "main.py", 1, [["answer", [value], {}] for value in (1, 1.5, True, None, "text", [1, 2], [[1], ["a"]])]],
+    ["call", "answer", [{"tuple": [1, "a"]}], {"limit": 1}],
+    ["call", "answer", [{"dict": [["a", 1], ["b", [2]]]}], {}],
+    ["call", "count", [["a", "b", "a"]], {}],
+    ["call", "mean", [[1.0, 2.5, 3]], {}],
+    ["call", "join", ["Some text"], {}],
+    ["call", "grow", [[0]], {}],
+    ["call", "mean", [[]], {}],
+    ["call", "missing", [], {}],
+    ["get", ["answer", "re", "missing"]],
+    ["test", "def check(candidate):\n    assert candidate(1) == 1\n\ncheck(answer)\n", "token"],
+]
+
+
 class _Child:
-    def __init__(self, control: int) -> None:
+    def __init__(self, control: int, ahead: int) -> None:
         self.control = control
+        self.ahead = ahead
         self.received = bytearray()  # not bytes, which would be copied with every piece of a long message
         self.kept: List[Any] = []
         self.namespace: Dict[str, Any] = {}
@@ -51,13 +129,18 @@ class _Child:
 
     def serve(self) -> None:
         program = self.receive()
-        if program is None or not self.load(program):
+        if program is None:
             return
+        calls = program.pop()
+        if not self.load(program):
+            return
+        if calls:
+            self.go_ahead(calls)
         while True:
             message = self.receive()
             if message is None:
                 return
-            self.answer(message)
+            self.answer(message, self.control)
 
     # -------------------------------------------------------------------------------------------- frames
 
@@ -74,6 +157,9 @@ class _Child:
         return marshal.loads(received[head:end])  # noqa: S302  # it comes from the judge
 
     def send(self, message: Any) -> None:
+        self.write(self.control, message)
+
+    def write(self, fd: int, message: Any) -> None:
         for stream in (self.stdout, self.stderr):
             try:
                 stream.flush()
@@ -81,7 +167,7 @@ class _Child:
                 pass
         data = _codec.pack(message)
         while data:
-            data = data[os.write(self.control, data) :]
+            data = data[os.write(fd, data) :]
 
     # -------------------------------------------------------------------------------------------- the candidate
 
@@ -105,15 +191,29 @@ class _Child:
             return False
         return True
 
-    def answer(self, message: List[Any]) -> None:
+    def go_ahead(self, calls: List[Any]) -> None:
+        """Make the foreseen calls, up to the first after which the tests may do something else."""
+        for call in calls:
+            try:
+                reply = self.answer(["call", *call], self.ahead)
+            except OSError:  # the candidate has closed the pipe, whereupon it is judged without foresight
+                break
+            if reply[0] != "answer" or self.kept:
+                break
+        self.send(["ahead"])
+
+    def answer(self, message: List[Any], fd: int) -> List[Any]:
+        """Do what the judge asks for, write the reply and give it."""
         try:
-            reply = getattr(self, "on_" + message[0])(*message[1:])
+            reply: List[Any] = getattr(self, "on_" + message[0])(*message[1:])
         except BaseException as error:
             reply = self.raised(error)
         try:
-            self.send(reply)
+            self.write(fd, reply)
         except (ValueError, RecursionError, MemoryError) as error:
-            self.send(self.raised(error))
+            reply = self.raised(error)
+            self.write(fd, reply)
+        return reply
 
     def on_call(self, target: Any, args: List[Any], kwargs: Dict[str, Any]) -> List[Any]:
         function = self.look_up(target) if type(target) is str else self.kept[target]
@@ -219,7 +319,7 @@ class _Remote:
                 raise _codec.decode(reply[1], child.remote)
             if reply[0] == "end":
                 raise StopIteration
-            child.answer(reply)  # the function calls the candidate in its turn
+            child.answer(reply, child.control)  # the function calls the candidate in its turn
 
 
 class _RemoteFunction(_Remote):

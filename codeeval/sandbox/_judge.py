@@ -23,11 +23,12 @@ import socket
 import sys
 import time
 from types import FrameType
-from typing import Any, Callable, Dict, List, Optional, Set, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
 
 from codeeval.sandbox import _classify, _codec, _files, _zygote
 from codeeval.sandbox._box import MAX_S, Box, CallerGone, Stop, ZygoteLost
 from codeeval.sandbox._candidate import VALUE_TEXT, Candidate, bounded
+from codeeval.sandbox._foresight import Foresight
 
 __all__ = ["NOT_RUN", "main"]
 
@@ -52,12 +53,15 @@ def main(fd: int) -> None:
     config = caller.receive()
     if config is None:
         return
-    work = config["work"]
+    outer = config["work"]
+    # The zygote replaces its directory when a program has removed it, but can't bring back one that we have removed.
+    work = os.path.join(outer, "box")
     try:
-        zygote = _zygote.start(config)
+        os.mkdir(work)
+        zygote = _zygote.start({**config, "work": work})
     except BaseException as error:
         caller.send({"fatal": "%s: %s" % (type(error).__name__, error)})
-        os.rmdir(work)
+        _files.remove(outer)
         return
     _shrink()
     lost: Optional[ZygoteLost] = None
@@ -79,7 +83,7 @@ def main(fd: int) -> None:
     finally:
         zygote.channel.close()
         status = os.waitpid(zygote.pid, 0)[1]
-        _files.remove(work)
+        _files.remove(outer)
     os.write(2, b"the zygote died, its wait status was %d" % status)
     sys.exit(1 if lost.started else NOT_RUN)
 
@@ -116,16 +120,14 @@ def _shrink() -> None:
 
 
 def _describe(zygote: _zygote.Zygote, config: Dict[str, Any]) -> Dict[str, Any]:
-    import platform
-
     names: Set[str] = set()
     for path in sys.path:
         if os.path.isdir(path):
             names.update(n for n in os.listdir(path) if n.endswith((".dist-info", ".egg-info", ".pth")))
     return {
-        "python": platform.python_version(),
-        "implementation": platform.python_implementation(),
-        "machine": platform.machine(),
+        "python": sys.version.split()[0],
+        "implementation": sys.implementation.name,
+        "machine": os.uname().machine,
         "executable": sys.executable,
         "packages": sorted(names),
         "hash_seed": os.environ.get("PYTHONHASHSEED", "random"),
@@ -134,6 +136,10 @@ def _describe(zygote: _zygote.Zygote, config: Dict[str, Any]) -> Dict[str, Any]:
         "pid": os.getpid(),
         "zygote_pid": zygote.pid,
     }
+
+
+#: Runs the tests of a check against a program (judge, box, check, program) and raises where they don't hold.
+Tests = Callable[["_Judge", Box, Dict[str, Any], Dict[str, Any]], None]
 
 
 class _Caller:
@@ -172,6 +178,7 @@ class _Judge:
         self.caller = caller
         self.zygote = zygote
         self.compiled: Dict[str, Any] = {}
+        self.foresight = Foresight()
         #: Tests were interrupted at some point or other, which may have been in the middle of an import.
         self.is_worn = False
         self.box: Optional[Box] = None
@@ -192,13 +199,21 @@ class _Judge:
         unmet = self._unmet(limits)
         if unmet:
             return {"status": "sandbox_error", "strength": check["strength"], "message": unmet}
-        box = Box(self.caller.fileno(), self.zygote, limits)
+        box = self._run(tests, program, check)
+        if box.facts.get("misjudged"):
+            box.close()
+            self.foresight.give_up(check["source"])
+            box = self._run(tests, program, check)
+        return _execution(box, check, limits, self.budget_s)
+
+    def _run(self, tests: Tests, program: Dict[str, Any], check: Dict[str, Any]) -> Box:
+        """Run a program with its tests; the box has the facts."""
+        box = Box(self.caller.fileno(), self.zygote, program["limits"])
         outcome: Dict[str, Any] = {}
         try:
             self._begin(box)
             try:
-                box.send([program["files"][program["main"]], program["main"], program["seed"]])
-                tests(self, box, check, program["seed"])
+                tests(self, box, check, program)
                 outcome["passed"] = True
             finally:
                 self.box = None
@@ -214,7 +229,7 @@ class _Judge:
             outcome["raised"] = self._explain(error, check, box)
         if not box.stopped:  # tests may have caught what ended them; the box's own facts count then
             box.facts.update(outcome)
-        return _execution(box, check, limits, self.budget_s)
+        return box
 
     def _unmet(self, limits: Dict[str, Any]) -> str:
         """Say which limit asks for something that can't be given safely here."""
@@ -293,14 +308,24 @@ class _Judge:
 # ------------------------------------------------------------------------------------------------ split judging
 
 
-def _run_split(judge: _Judge, box: Box, check: Dict[str, Any], seed: int) -> None:
+def _send(box: Box, program: Dict[str, Any], foreseen: Sequence[Any] = ()) -> None:
+    """Hand the candidate to the child, with the calls that it is to make without being asked."""
+    main = program["main"]
+    box.send([program["files"][main], main, program["seed"], list(foreseen)])
+
+
+def _run_split(judge: _Judge, box: Box, check: Dict[str, Any], program: Dict[str, Any]) -> None:
     """Run the tests here, with the candidate's functions as proxies."""
-    candidate = Candidate(box)
+    tests = check["source"]
+    wanted = list(check["names"]) + list(check["modules"])
+    # What the tests read from the candidate's module, they read before they call anything.
+    foreseen = [] if wanted else judge.foresight.calls(tests)
+    _send(box, program, foreseen)
+    candidate = Candidate(box, foreseen)
     namespace: Dict[str, Any] = {"__name__": "tests"}
     if check["setup"]:
         exec(judge.code(check["setup"], "<setup>"), namespace)
     namespace[check["entry_point"]] = candidate.function(check["entry_point"], check["entry_point"])
-    wanted = list(check["names"]) + list(check["modules"])
     if wanted:
         for name, (kind, *value) in zip(wanted, candidate.get(wanted)):
             module = check["modules"].get(name)
@@ -309,14 +334,17 @@ def _run_split(judge: _Judge, box: Box, check: Dict[str, Any], seed: int) -> Non
             elif kind == "value":
                 decoded = candidate.decode(value[0])
                 namespace[name] = candidate.function(name, name) if callable(decoded) else decoded
-    random.seed(seed)
-    exec(judge.code(check["source"], _TESTS), namespace)
-    if not box.heard:
-        candidate.get([])  # tests that call nothing pass only if the candidate's module ran to its end
+    random.seed(program["seed"])
+    try:
+        exec(judge.code(tests, _TESTS), namespace)
+    finally:
+        judge.foresight.learn(tests, candidate.made)
+    candidate.finish()
 
 
-def _run_same_box(judge: _Judge, box: Box, check: Dict[str, Any], seed: int) -> None:
+def _run_same_box(judge: _Judge, box: Box, check: Dict[str, Any], program: Dict[str, Any]) -> None:
     """Have the child run the tests after the candidate, and hear from it that it reached their end."""
+    _send(box, program)
     token = "%032x" % random.SystemRandom().getrandbits(128)
     candidate = Candidate(box)
     reply = candidate.ask(["test", check.get("source", ""), token], expects=("tested", "tampered"))
@@ -327,7 +355,7 @@ def _run_same_box(judge: _Judge, box: Box, check: Dict[str, Any], seed: int) -> 
 
 
 #: How each kind of check is judged at each strength. There is no default: what is not judged is no pass.
-_CHECKS: Dict[Tuple[str, str], Callable[[_Judge, Box, Dict[str, Any], int], None]] = {
+_CHECKS: Dict[Tuple[str, str], Tests] = {
     ("run", "same box"): _run_same_box,
     ("script", "split"): _run_split,
     ("script", "same box"): _run_same_box,

@@ -86,20 +86,17 @@ def _check(result: int, what: str) -> int:
 
 
 def clone(flags: int) -> int:
-    """Fork into new namespaces: as os.fork, with clone(2)'s flags.
+    """Fork into new namespaces: as os.fork, with clone(2)'s flags and without what Python does around a fork.
+
+    In a process with one thread, nobody holds a lock that the copy would have to make anew, and the hooks that modules
+    have for a fork (they make locks anew, and seed `random`) have nothing to do; they would cost a child dearly, in
+    pages that it must copy to write to them.
 
     Raises:
         OSError: the kernel refuses.
     """
-    libc, api = _load(), ctypes.pythonapi
     number = _number("clone")
-    api.PyOS_BeforeFork()
-    pid = int(libc.syscall(number, ctypes.c_ulong(flags | signal.SIGCHLD), None, None, None, None))
-    if pid == 0:
-        api.PyOS_AfterFork_Child()
-    else:
-        api.PyOS_AfterFork_Parent()
-    return _check(pid, "clone")
+    return _check(int(_load().syscall(number, flags | signal.SIGCHLD, None, None, None, None)), "clone")
 
 
 def zygote_flags(layers: Iterable[str]) -> int:

@@ -3,7 +3,7 @@
 It is forked from the judge before any test arrives, so there is nothing in its memory that a child could want to
 read. It obeys four messages on its socket, each answered or not as the table says:
 
-    J  start a job: limits, and the child's three descriptors by SCM_RIGHTS     (no answer: the child is heard)
+    J  start a job: limits, and the child's four descriptors by SCM_RIGHTS      (no answer: the child is heard)
     C  read the child's clock                                                   → CPU seconds
     K  end the job: kill the child, reap it, empty the work directory           → how it ended
     end of file                                                                 → kill the child and leave
@@ -43,8 +43,8 @@ CLOCK = struct.Struct("!d")
 #: Answer to K: wait status, user and system CPU seconds, peak bytes, errno of a failed start.
 ENDED = struct.Struct("!iddqi")
 
-_SOCKET_FD = 3
-_N_FDS = 3
+_SOCKET_FD, _AHEAD_FD = 3, 4
+_N_FDS = 4
 
 
 class Zygote:
@@ -179,6 +179,7 @@ def _main(channel: socket.socket, config: Dict[str, Any], wanted: "set[str]", fl
     os.chdir(work)  # again: a preloaded module may have gone elsewhere
     channel.send(("ready " + ",".join(held)).encode())
     channel.send("\n".join("%s=%s" % item for item in refused.items()).encode() or b"\n")
+    _harness.rehearse()
     gc.collect()
     gc.freeze()
     _serve(channel, job, work, clean)
@@ -284,8 +285,7 @@ def _serve(channel: socket.socket, job: _Job, work: str, clean: Callable[[], Non
                 try:
                     _become(fds)
                     job.enter(cpu_s, memory_bytes, file_bytes, processes, network)
-                    os.write(_SOCKET_FD, _harness.STARTED)
-                    _harness.run(_SOCKET_FD)
+                    _harness.run(_SOCKET_FD, _AHEAD_FD)
                 finally:
                     os._exit(1)
             for fd in fds:
@@ -320,12 +320,13 @@ def _receive(channel: socket.socket) -> Tuple[bytes, List[int]]:
 
 
 def _become(fds: Sequence[int]) -> None:
-    """In the child: take the job's control socket, stdout and stderr; keep nothing of the zygote's."""
-    control, out, err = fds
+    """In the child: take the job's control socket, pipe, stdout and stderr; keep nothing of the zygote's."""
+    control, ahead, out, err = fds
     os.dup2(control, _SOCKET_FD)  # closes the zygote's own socket in this process
     os.dup2(out, 1)
     os.dup2(err, 2)
-    os.closerange(_SOCKET_FD + 1, _SOCKET_FD + 1 + 2 * _N_FDS)
+    os.dup2(ahead, _AHEAD_FD)  # the last, since one of the four may have this number
+    os.closerange(_AHEAD_FD + 1, _AHEAD_FD + 1 + 2 * _N_FDS)
 
 
 def _end(pid: int, failed: int, flags: int) -> Tuple[int, float, float, int, int]:
