@@ -14,7 +14,7 @@ import os
 import sys
 import tempfile
 import urllib.parse
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -250,6 +250,7 @@ def fetch(
     sha256: str,
     source: Source | None = None,
     verify: bool = True,
+    keep: Callable[[Row], bool] | None = None,
 ) -> Fetched:
     """Fetch a benchmark's rows from the first place that has them, and check that they are the right ones.
 
@@ -257,9 +258,10 @@ def fetch(
         name: the benchmark, for messages.
         places: where to look, in this order.
         fields: what belongs to a row; anything else is left out.
-        sha256: `rows_digest` of the right rows.
+        sha256: `rows_digest` of the right rows; empty where nobody has published it, and then nothing is official.
         source: the kind of place to look in, an http(s) address (`#sha256=…` makes it cacheable), or a path.
         verify: False accepts other rows on purpose; `Fetched.is_official` and the digest then tell them apart.
+        keep: says of a row whether it is asked for, where a file holds more: a split, say. The digest is of these.
 
     Raises:
         DatasetUnavailable: the rows are in none of the places; says what was tried and what to do.
@@ -275,10 +277,10 @@ def fetch(
         except DatasetUnavailable as error:
             tried.append(f"{place}: {error}")
             continue
-        rows = _normalised(load_rows(path), fields, path)
+        rows = _normalised(load_rows(path), fields, path, keep)
         digest = rows_digest(rows)
-        if verify and digest != sha256:
-            reference = _official_rows(places, fields, sha256)
+        if verify and sha256 and digest != sha256:
+            reference = _official_rows(places, fields, sha256, keep)
             raise ChecksumMismatch(
                 f"{name} from {place}: wanted the rows with sha256 {sha256}, but got {digest}; "
                 f"{_first_difference(rows, reference)}. Choose another source=, or pass verify=False to use these rows "
@@ -343,22 +345,26 @@ def _read_parquet(path: str | os.PathLike[str]) -> list[Row]:
     return rows
 
 
-def _normalised(rows: Sequence[Row], fields: Sequence[str], path: Path) -> tuple[Row, ...]:
-    """Keep the fields that matter."""
+def _normalised(
+    rows: Sequence[Row], fields: Sequence[str], path: Path, keep: Callable[[Row], bool] | None
+) -> tuple[Row, ...]:
+    """Keep the rows that are asked for, and the fields that matter."""
     for number, row in enumerate(rows):
         for field in fields:
             if field not in row:
                 raise InvalidProblem(f"{path}: row {number} has no field {field!r}; its fields are {sorted(row)}")
-    return tuple({field: row[field] for field in fields} for row in rows)
+    return tuple({field: row[field] for field in fields} for row in rows if keep is None or keep(row))
 
 
-def _official_rows(places: Sequence[Place], fields: Sequence[str], sha256: str) -> tuple[Row, ...] | None:
+def _official_rows(
+    places: Sequence[Place], fields: Sequence[str], sha256: str, keep: Callable[[Row], bool] | None
+) -> tuple[Row, ...] | None:
     """Give the right rows if some place on this machine has them, to say what differs."""
     for place in places:
         if not place.needs_network:
             try:
                 path, _ = place.fetch()
-                rows = _normalised(load_rows(path), fields, path)
+                rows = _normalised(load_rows(path), fields, path, keep)
             except DatasetError:
                 continue
             if rows_digest(rows) == sha256:

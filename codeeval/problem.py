@@ -32,11 +32,15 @@ class Problem:
     language: str = "python"
     entry_point: str = ""
     canonical_solution: str = ""
-    "What a perfect model would answer, in the form of a completion; empty where there is none."
+    "What a perfect model would answer, in the form of a completion; empty where there is none, or nothing in a gap."
     style: Style = "completion"
     "`completion`: the answer continues the prompt; `chat`: the answer is a text of its own."
     stop: tuple[str, ...] = ()
     "Strings at which a base model's continuation has left the function."
+    prefix: str | None = None
+    "What the program has before a continuation, where that is not the prompt: few-shot examples are no code."
+    suffix: str = ""
+    "What the program has after a continuation: the other side of the gap that it fills."
     limits: Limits = field(default_factory=Limits)
     metadata: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
 
@@ -60,6 +64,8 @@ class Problem:
         strength: Strength | str | None = None,
         style: Style = "completion",
         stop: Sequence[str] = (),
+        prefix: str | None = None,
+        suffix: str = "",
         limits: Limits | None = None,
         metadata: Mapping[str, Any] = _NOTHING,
     ) -> Self:
@@ -74,18 +80,21 @@ class Problem:
             strength: `"split"` or `"same box"`; by default read off the tests' syntax tree.
             style: whether an answer continues the prompt (`completion`) or stands alone (`chat`).
             stop: strings at which a continuation has left the function.
+            prefix: what the program has before a continuation, where that is not the prompt.
+            suffix: what the program has after a continuation.
             limits: what a program may use.
             metadata: anything else, as JSON data.
 
         Raises:
             InvalidProblem: no tests, no entry point, or test code that is not Python.
         """
+        before = "" if style == "chat" else prompt if prefix is None else prefix
         try:
             suite = ScriptSuite.of(
                 test_code,
                 entry_point=entry_point,
-                prompt=prompt if style == "completion" else "",
-                canonical_solution=prompt + canonical_solution if style == "completion" else canonical_solution,
+                prompt=before,
+                canonical_solution=before + canonical_solution + suffix,
                 strength=None if strength is None else Strength(strength),
             )
         except InvalidProblem as error:
@@ -98,6 +107,8 @@ class Problem:
             canonical_solution=canonical_solution,
             style=style,
             stop=tuple(stop),
+            prefix=prefix,
+            suffix=suffix,
             limits=limits or Limits(),
             metadata=metadata,
         )
@@ -131,9 +142,24 @@ class Problem:
         return cls.from_test(task_id, prompt, "\n".join(lines) + "\n", entry_point, **options)
 
     @property
+    def has_canonical_solution(self) -> bool:
+        """Whether there is one; in a gap it may well be empty."""
+        return bool(self.canonical_solution or self.suffix)
+
+    @property
     def strength(self) -> Strength:
         """The weakest strength among the suites."""
         return max((suite.strength for suite in self.suites.values()), key=list(Strength).index)
+
+    def assemble(self, code: str) -> str:
+        """Give the program for an answer's code: what continues the prompt is put between prefix and suffix.
+
+        Code that doesn't begin with the prompt, or answers a chat prompt, is a whole program already.
+        """
+        if self.style == "chat" or not code.startswith(self.prompt):
+            return code
+        before = self.prompt if self.prefix is None else self.prefix
+        return before + code[len(self.prompt) :] + self.suffix
 
     def digest(self) -> str:
         """Give the sha256, as hex, of everything that defines this problem."""
@@ -349,7 +375,7 @@ def _literal(value: Any) -> str:
 
 
 def _remarks(problem: Problem) -> Iterator[str]:
-    if not problem.canonical_solution:
+    if not problem.has_canonical_solution:
         yield "no canonical solution, so nothing shows that its tests can be passed"
     for name, suite in problem.suites.items():
         if isinstance(suite, ScriptSuite):

@@ -34,6 +34,9 @@ class Task(Protocol):
     def language(self) -> str:
         """The language that it wants."""
 
+    def assemble(self, code: str) -> str:
+        """Give the program for an answer's code; see `Problem.assemble`."""
+
 
 @runtime_checkable
 class Suite(Protocol):
@@ -127,7 +130,9 @@ class ScriptSuite:
             names=self.names,
             modules=self.modules,
         )
-        return Program(files={_MAIN: code}, main=_MAIN, language=problem.language, limits=limits, check=check)
+        return Program(
+            files={_MAIN: problem.assemble(code)}, main=_MAIN, language=problem.language, limits=limits, check=check
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         fields = {name: getattr(self, name) for name in ("source", "entry_point", "setup", "strength", "names")}
@@ -137,8 +142,8 @@ class ScriptSuite:
 def script_strength(source: str, *, names: tuple[str, ...] = (), canonical_solution: str = "") -> Strength:
     """Say whether tests can be judged split, from their syntax tree and the canonical solution's.
 
-    They need the same box where they share more than values with the candidate: its classes, patched names, the
-    state of a random generator, captured output, files, or the candidate's own introspection.
+    They need the same box where they share more than values with the candidate: its classes or their own, patched
+    names, the state of a random generator, captured output, files, or the candidate's own introspection.
 
     Args:
         source: the tests.
@@ -154,7 +159,7 @@ def script_strength(source: str, *, names: tuple[str, ...] = (), canonical_solut
         elif isinstance(node, ast.ImportFrom):
             if node.level or (node.module or "").partition(".")[0] not in _VALUE_MODULES:
                 return Strength.SAME_BOX
-        elif isinstance(node, ast.Attribute) and node.attr in _SHARED_ATTRIBUTES:
+        elif isinstance(node, ast.ClassDef) or (isinstance(node, ast.Attribute) and node.attr in _SHARED_ATTRIBUTES):
             return Strength.SAME_BOX
         elif isinstance(node, ast.Name) and node.id in _SHARED_NAMES:
             return Strength.SAME_BOX

@@ -265,7 +265,16 @@ def _python(script: str, **environment: str) -> str:
     ).stdout
 
 
-@pytest.mark.parametrize(("name", "guess"), [("humanevel", "did you mean 'humaneval'"), ("HumanEval", "did you mean")])
+@pytest.mark.parametrize(
+    ("name", "guess"),
+    [
+        ("humanevel", r"did you mean 'humaneval'\?"),
+        ("HumanEval", "did you mean 'humaneval'"),
+        ("mbbp", r"did you mean 'mbpp'\?"),
+        ("humanevalpack", r"did you mean 'humanevalpack-python'\?"),
+        ("cruxeval", r"did you mean 'cruxeval-i' or 'cruxeval-o'\?"),
+    ],
+)
 def test_an_unknown_name_is_answered_with_the_closest(name: str, guess: str) -> None:
     with pytest.raises(ValueError, match=guess):
         load(name)
@@ -282,8 +291,10 @@ def test_a_path_as_a_name_is_a_type_error() -> None:
 
 
 def test_an_unknown_option_is_a_type_error() -> None:
-    with pytest.raises(TypeError, match="splt"):
-        load("humaneval", splt="test")
+    with pytest.raises(TypeError, match="'mbpp' has the options split, shots, challenge, source, verify, but got splt"):
+        load("mbpp", splt="test")
+    with pytest.raises(TypeError, match="'humaneval' has the options source, verify, but got version"):
+        load("humaneval", version="2.0")
 
 
 def test_other_packages_add_benchmarks_by_entry_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -317,3 +317,27 @@ def test_the_digest_of_rows_is_that_of_their_canonical_json() -> None:
     want = hashlib.sha256(b'{"a":1,"b":"\\u00e9"}\n{"a":null}\n').hexdigest()
 
     assert want == rows_digest([{"b": "é", "a": 1}, {"a": None}])
+
+
+def test_a_part_of_a_file_s_rows_has_a_digest_of_its_own(tmp_path: Path) -> None:
+    path = _write(tmp_path / "rows.jsonl", ROWS)
+
+    found = fetch(
+        "toy",
+        [LocalFile(path)],
+        fields=("task_id", "test"),
+        sha256=rows_digest(ROWS[1:]),
+        keep=lambda row: row["task_id"] == "t/1",
+    )
+
+    assert list(found.rows) == ROWS[1:]
+    assert found.is_official
+
+
+def test_rows_without_a_published_digest_are_taken_and_not_official(tmp_path: Path) -> None:
+    path = _write(tmp_path / "rows.jsonl", ROWS)
+
+    found = fetch("toy", [LocalFile(path)], fields=("task_id", "test"), sha256="")
+
+    assert (found.digest, found.is_official) == (DIGEST, False)
+    assert found.revision == f"file rows.jsonl sha256:{DIGEST}"

@@ -517,6 +517,25 @@ def test_a_worker_killed_once_costs_a_second_try_and_no_verdict(executor: LocalE
     assert execution.passed, execution
 
 
+@pytest.mark.parametrize(
+    ("code", "status", "message"),
+    [
+        ("import os\nos._exit(0)", Status.EARLY_EXIT, "exit"),
+        ("import sys\nsys.exit(0)", Status.EARLY_EXIT, "SystemExit"),
+        ("return 3", Status.COMPILE_ERROR, "outside function"),
+        ("raise ValueError('mine')", Status.FAILED, "ValueError: mine"),
+    ],
+)
+def test_a_candidate_gone_before_the_first_call_is_judged_by_what_it_said(
+    executor: LocalExecutor, code: str, status: Status, message: str
+) -> None:
+    """The first call then finds a closed socket; what the child sent before is still there to be read."""
+    execution = executor.run(program(code, test="import time\ntime.sleep(0.3)\nassert f() == 1\n"))
+
+    assert (execution.status, execution.judged) == (status, True)
+    assert message in execution.message
+
+
 @pytest.mark.parametrize("victim", ["pid", "zygote_pid"])
 def test_a_worker_killed_twice_is_our_fault_and_says_why(executor: LocalExecutor, victim: str) -> None:
     killed = kill_while_running(executor, victim, times=2)

@@ -209,3 +209,76 @@ def test_what_merely_looks_like_cases_is_refused(cases: Any, hint: str) -> None:
 def test_a_string_of_ids_is_not_taken_for_its_letters() -> None:
     with pytest.raises(TypeError, match=r"\['a'\]"):
         ProblemSet([add("a")]).subset("a")
+
+
+# --- assembly
+
+
+def ask(**options: Any) -> Problem:
+    """Give a problem whose prompt is no code."""
+    return Problem.from_test("ask/0", "Q: add\n", "assert add(1, 2) == 3", "add", **options)
+
+
+def test_a_continuation_stands_between_prefix_and_suffix() -> None:
+    problem = ask(prefix="import math\ndef add(a, b):\n", suffix="    return total\n")
+
+    program = problem.assemble("Q: add\n    total = a + b\n")
+
+    assert program == "import math\ndef add(a, b):\n    total = a + b\n    return total\n"
+
+
+def test_without_prefix_the_prompt_itself_begins_the_program() -> None:
+    problem = add("a")
+
+    assert problem.assemble(problem.prompt + "    return 1\n") == problem.prompt + "    return 1\n"
+
+
+def test_an_empty_prefix_leaves_the_answer_alone() -> None:
+    problem = ask(prefix="")
+
+    assert problem.assemble("Q: add\ndef add(a, b): ...") == "def add(a, b): ..."
+
+
+@pytest.mark.parametrize("options", [{}, {"style": "chat"}])
+def test_code_that_does_not_begin_with_the_prompt_is_whole(options: dict[str, Any]) -> None:
+    problem = add("a", prefix="import math\n", suffix="# the end\n", **options)
+
+    assert problem.assemble("def add(a, b): return a + b\n") == "def add(a, b): return a + b\n"
+
+
+def test_an_answer_to_a_chat_prompt_is_whole_even_where_it_repeats_it() -> None:
+    problem = add("a", style="chat", prefix="import math\n")
+
+    assert problem.assemble(problem.prompt + "    return 1\n") == problem.prompt + "    return 1\n"
+
+
+def test_a_suite_judges_the_assembled_program() -> None:
+    problem = ask(prefix="def add(a, b):\n", suffix="    return total\n")
+
+    program = problem.suites["tests"].program("Q: add\n    total = 0\n", problem=problem, limits=problem.limits)
+
+    assert program.code == "def add(a, b):\n    total = 0\n    return total\n"
+
+
+def test_the_tests_of_a_gap_may_use_a_helper_before_it() -> None:
+    problem = Problem.from_test(
+        "gap/0",
+        "def half(x):\n    return x / 2\n",
+        "assert quarter(8) == half(4)\n",
+        "quarter",
+        suffix="    return half(half(x))\n",
+        canonical_solution="def quarter(x):\n",
+    )
+
+    assert problem.strength is Strength.SPLIT
+
+
+@pytest.mark.parametrize("field", ["prefix", "suffix"])
+def test_assembly_is_part_of_a_problem_s_digest(field: str) -> None:
+    assert add("a").digest() != add("a", **{field: "x = 1\n"}).digest()
+
+
+def test_an_empty_canonical_solution_is_one_where_it_fills_a_gap() -> None:
+    assert add("a", suffix="    return a + b\n").has_canonical_solution
+    assert not add("a").has_canonical_solution
+    assert add("a", canonical_solution="    return a + b\n").has_canonical_solution

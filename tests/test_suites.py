@@ -52,6 +52,7 @@ def test_tests_that_share_values_only_are_judged_split(test: str) -> None:
         "assert f.__doc__",
         "assert globals()['f'](1) == f(1)",
         "from .helpers import x\nassert f(x)",
+        "class Node:\n    pass\nassert f(Node())",
     ],
 )
 def test_tests_that_share_more_than_values_need_the_same_box(test: str) -> None:

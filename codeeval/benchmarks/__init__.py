@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import difflib
 import importlib
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from codeeval.data import Source
@@ -18,7 +19,18 @@ __all__ = ["available", "load"]
 
 #: Name → "module:function"; imported when asked for.
 _BUILT_IN = {
+    "cruxeval-i": "codeeval.benchmarks.cruxeval:cruxeval_input",
+    "cruxeval-o": "codeeval.benchmarks.cruxeval:cruxeval_output",
+    "gsm8k": "codeeval.benchmarks.gsm8k:gsm8k",
     "humaneval": "codeeval.benchmarks.humaneval:humaneval",
+    "humaneval-infilling": "codeeval.benchmarks.infilling:infilling",
+    "humaneval-stripped": "codeeval.benchmarks.humaneval:humaneval_stripped",
+    "humaneval-unstripped": "codeeval.benchmarks.humaneval:humaneval_unstripped",
+    "humanevalpack-python": "codeeval.benchmarks.humanevalpack:humanevalpack_python",
+    "instruct-humaneval": "codeeval.benchmarks.instruct_humaneval:instruct_humaneval",
+    "mbpp": "codeeval.benchmarks.mbpp:mbpp",
+    "mbpp-sanitized": "codeeval.benchmarks.mbpp:mbpp_sanitized",
+    "quixbugs": "codeeval.benchmarks.quixbugs:quixbugs",
 }
 _GROUP = "codeeval.benchmarks"
 
@@ -33,10 +45,13 @@ def load(name: str, *, source: Source | None = None, **options: Any) -> ProblemS
         **options: the benchmark's own; all take `verify=False`, which accepts rows that differ from the published.
 
     Raises:
-        ValueError: there is no such benchmark.
+        ValueError: there is no such benchmark, or an option has no such choice.
+        TypeError: the benchmark has no such option; says which it has.
         DatasetError: its rows are not to be had, or not the right ones; see `codeeval.data.fetch`.
     """
-    problems = _function(name)(source=source, **options)
+    function = _function(name)
+    _check_options(name, function, options)
+    problems = function(source=source, **options)
     if not isinstance(problems, ProblemSet):
         raise TypeError(f"benchmark {name!r} should give a ProblemSet, but gave {problems!r:.200}")
     return problems
@@ -61,8 +76,18 @@ def _function(name: str) -> Callable[..., object]:
     for entry_point in metadata.entry_points(group=_GROUP, name=name):
         return cast(Callable[..., object], entry_point.load())
     names = available()
-    close = difflib.get_close_matches(name.lower(), names, n=1)
-    guess = f" did you mean {close[0]!r}?" if close else ""
+    close = [known for known in names if known.startswith(name.lower())]
+    close = close or difflib.get_close_matches(name.lower(), names, n=1)
+    guess = f" did you mean {' or '.join(map(repr, close))}?" if name and close else ""
     raise ValueError(
         f"no benchmark {name!r};{guess} There are {', '.join(names)}. Your own file: ProblemSet.from_rows(path)"
     )
+
+
+def _check_options(name: str, function: Callable[..., object], options: Mapping[str, Any]) -> None:
+    parameters = inspect.signature(function).parameters
+    if any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values()):
+        return
+    unknown = [option for option in options if option not in parameters]
+    if unknown:
+        raise TypeError(f"benchmark {name!r} has the options {', '.join(parameters)}, but got {', '.join(unknown)}")

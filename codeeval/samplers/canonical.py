@@ -22,12 +22,12 @@ class CanonicalSampler:
         Raises:
             SamplingError: a problem has none; says which, before anything is given.
         """
-        without = [problem.task_id for problem in problems if not problem.canonical_solution]
+        without = [problem.task_id for problem in problems if not problem.has_canonical_solution]
         if without:
             more = f" and {len(without) - 1} more" if without[1:] else ""
             raise SamplingError(
                 f"{without[0]}{more}: there is no canonical solution; "
-                "leave such problems out with problems.filter(lambda p: p.canonical_solution)",
+                "leave such problems out with problems.filter(lambda p: p.has_canonical_solution)",
                 task_id=without[0],
             )
         return (
