@@ -8,7 +8,7 @@ import select
 import socket
 import struct
 import time
-from typing import Any, Dict, List, NoReturn, Optional, Tuple
+from typing import Any, Callable, Dict, List, NoReturn, Optional, Tuple
 
 from codeeval.sandbox import _codec, _harness, _zygote
 
@@ -47,7 +47,9 @@ class Stop(BaseException):
 class Box:
     """One job: the child's control socket and output pipes, its deadlines, and the facts about how it ended."""
 
-    def __init__(self, caller_fd: int, zygote: _zygote.Zygote, limits: Dict[str, Any]) -> None:
+    def __init__(
+        self, caller_fd: int, zygote: _zygote.Zygote, limits: Dict[str, Any], stdin: Optional[bytes] = None
+    ) -> None:
         self.zygote = zygote
         self.limits = limits
         self.control, theirs = socket.socketpair()
@@ -62,6 +64,8 @@ class Box:
         self.started = self.heard = False
         self.trace = ""
         self.last: Optional[Tuple[str, Tuple[Any, ...], Dict[str, Any], Any]] = None
+        #: Called at each look at the clock, with the child's CPU seconds and the time; gives the seconds to the next.
+        self.watch: Optional[Callable[[float, float], float]] = None
         self.poller = select.poll()
         for fd in (self.control.fileno(), self.out, self.err):
             self.poller.register(fd, select.POLLIN)
@@ -78,19 +82,26 @@ class Box:
             limits["network"] != "none",
         )
         self.max_received = limits["report_bytes"] + 2 * _CHUNK
-        socket_fds = [theirs.fileno(), out, err]
+        descriptors = [theirs.fileno(), out, err]
+        self.input = memoryview(stdin or b"")
+        self.stdin = -1
+        if stdin is not None:
+            pipe, self.stdin = os.pipe()
+            descriptors.append(pipe)
+            os.set_blocking(self.stdin, False)
+            self.poller.register(self.stdin, select.POLLOUT)
         self.begin = time.monotonic()
         self.wall_deadline = self.begin + _START_S
         self.next_look = self.begin + _LOOK_S
         try:
-            rights = array.array("i", socket_fds)
+            rights = array.array("i", descriptors)
             zygote.channel.sendmsg([order], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
         except OSError:
             raise ZygoteLost(started=False) from None
         finally:
             theirs.close()
-            os.close(out)
-            os.close(err)
+            for fd in descriptors[1:]:
+                os.close(fd)
 
     def stop(self, **facts: Any) -> NoReturn:
         """Note why the job is over and end the tests. The first reason stands."""
@@ -100,10 +111,14 @@ class Box:
         raise Stop
 
     def send(self, message: Any) -> None:
+        """Send one message to the child."""
+        self.write(_harness.frame(message))
+
+    def write(self, frame: bytes) -> None:
         """Send one frame to the child."""
         if self.stopped:
             raise Stop
-        data = memoryview(_harness.frame(message))
+        data = memoryview(frame)
         while data:
             try:
                 data = data[self.control.send(data) :]
@@ -119,17 +134,29 @@ class Box:
         if self.stopped:
             raise Stop
         if not self.started:
-            self._need(len(_harness.STARTED))
+            while len(self.received) < len(_harness.STARTED):
+                self.wait()
             del self.received[: len(_harness.STARTED)]
             self.started = True
             self.begin = time.monotonic()  # the zygote may have had to clear up after the job before
             self.wall_deadline = self.begin + self.limits["wall_s"]
             self.next_look = self.begin + min(self.limits["cpu_s"], _LOOK_S)
-        size = self._need(_codec.HEADER.size)
-        length = _codec.HEADER.unpack(self.received[:size])[0]
+        while True:
+            message = self.take()
+            if message is not None:
+                return message
+            self.wait()
+
+    def take(self) -> Optional[List[Any]]:
+        """Give the child's next message if all of it is here."""
+        size = _codec.HEADER.size
+        if len(self.received) < size:
+            return None
+        length = _codec.HEADER.unpack_from(self.received)[0]
         if not 0 <= length <= self.limits["report_bytes"]:
             self.stop(report_exceeded=True)
-        self._need(size + length)
+        if len(self.received) < size + length:
+            return None
         text = bytes(self.received[size : size + length])
         del self.received[: size + length]
         try:
@@ -140,11 +167,6 @@ class Box:
             self.stop(violation="sent something that is no message")
         return message
 
-    def _need(self, size: int) -> int:
-        while len(self.received) < size:
-            self.wait()
-        return size
-
     def wait(self) -> None:
         """Wait for one event of the child's, or for a deadline."""
         now = time.monotonic()
@@ -154,6 +176,8 @@ class Box:
                 self._take(event)
             elif fd == self.caller_fd:
                 raise CallerGone
+            elif fd == self.stdin:
+                self._feed()
             else:
                 self._drain(fd)
         if time.monotonic() >= deadline:
@@ -173,6 +197,23 @@ class Box:
         self.received += data
         if len(self.received) > self.max_received:
             self.stop(report_exceeded=True)
+
+    def _feed(self) -> None:
+        """Write what fits into the child's stdin, and close it after the last byte, or when nobody reads it."""
+        try:
+            self.input = self.input[os.write(self.stdin, self.input[:_CHUNK]) :]
+        except BlockingIOError:
+            return
+        except OSError:
+            self.input = self.input[:0]
+        if not self.input:
+            self._close_stdin()
+
+    def _close_stdin(self) -> None:
+        if self.stdin >= 0:
+            self.poller.unregister(self.stdin)
+            os.close(self.stdin)
+            self.stdin = -1
 
     def _drain(self, fd: int) -> bool:
         """Read once from an output pipe; say whether there may be more."""
@@ -205,6 +246,8 @@ class Box:
             self.stop(expired="cpu")
         if now >= self.wall_deadline:
             self.stop(expired="wall")
+        if self.watch is not None:
+            left_s = min(left_s, self.watch(cpu_s, now))
         self.next_look = now + min(max(left_s, 0.002), _LOOK_S)
 
     def clock(self) -> float:
@@ -237,6 +280,7 @@ class Box:
         self.wall_s = time.monotonic() - self.begin
         self.poller.unregister(self.control.fileno())
         self.control.close()
+        self._close_stdin()
         try:
             more = True
             while more:

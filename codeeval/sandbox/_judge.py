@@ -25,7 +25,7 @@ import time
 from types import FrameType
 from typing import Any, Callable, Dict, List, Optional, Set, Tuple
 
-from codeeval.sandbox import _classify, _codec, _files, _zygote
+from codeeval.sandbox import _calls, _classify, _codec, _files, _stdio, _zygote
 from codeeval.sandbox._box import MAX_S, Box, CallerGone, Stop, ZygoteLost
 from codeeval.sandbox._candidate import VALUE_TEXT, Candidate, bounded
 
@@ -185,21 +185,45 @@ class _Judge:
     def judge(self, program: Dict[str, Any]) -> Dict[str, Any]:
         """Run one program, judge it, give its execution as `Execution.to_dict` would."""
         check = program["check"] or {"kind": "run", "strength": "same box"}
-        limits = program["limits"]
-        tests = _CHECKS.get((check["kind"], check["strength"]))
-        if tests is None:
-            message = "there is no judging of %r at the strength %r" % (check["kind"], check["strength"])
-            return {"status": "sandbox_error", "strength": check["strength"], "message": message}
-        unmet = self._unmet(limits)
+        kind = (check["kind"], check["strength"])
+        unmet = self._unmet(program["limits"])
+        if not unmet and kind not in _CHECKS and kind not in _BATCHES:
+            unmet = "there is no judging of %r at the strength %r" % kind
         if unmet:
             return {"status": "sandbox_error", "strength": check["strength"], "message": unmet}
-        box = Box(self.caller.fileno(), self.zygote, limits)
+        if kind in _BATCHES:
+            try:
+                return _BATCHES[kind](self, program)
+            except Exception as error:  # a checker that does not load, say: no fault of the candidate's
+                message = "the check can't be used: %s: %s" % (type(error).__name__, bounded(str, error))
+                return {"status": "sandbox_error", "strength": check["strength"], "message": message}
+        tests = _CHECKS[kind]
+        return self.run(program, check, program["limits"], lambda box: tests(self, box, check, program["seed"]))
+
+    def run(
+        self,
+        program: Dict[str, Any],
+        check: Dict[str, Any],
+        limits: Dict[str, Any],
+        tests: Callable[[Box], None],
+        stdin: Optional[bytes] = None,
+    ) -> Dict[str, Any]:
+        """Run a program once, with these tests of it, and give its execution.
+
+        Args:
+            program: its code and seed.
+            check: what is told with the execution.
+            limits: of this one run.
+            tests: judge the candidate in the box; what they raise fails it.
+            stdin: runs it as a whole program with this input, where there is one.
+        """
+        box = Box(self.caller.fileno(), self.zygote, limits, stdin)
         outcome: Dict[str, Any] = {}
         try:
             self._begin(box)
             try:
-                box.send([program["files"][program["main"]], program["main"], program["seed"]])
-                tests(self, box, check, program["seed"])
+                box.send([program["files"][program["main"]], program["main"], program["seed"], stdin is not None])
+                tests(box)
                 outcome["passed"] = True
             finally:
                 self.box = None
@@ -332,6 +356,13 @@ _CHECKS: Dict[Tuple[str, str], Callable[[_Judge, Box, Dict[str, Any], int], None
     ("run", "same box"): _run_same_box,
     ("script", "split"): _run_split,
     ("script", "same box"): _run_same_box,
+}
+
+
+#: Kinds of which each program may need several runs; they give the whole execution.
+_BATCHES: Dict[Tuple[str, str], Callable[[_Judge, Dict[str, Any]], Dict[str, Any]]] = {
+    ("calls", "values out"): _calls.judge_calls,
+    ("stdio", "values out"): _stdio.judge_stdio,
 }
 
 

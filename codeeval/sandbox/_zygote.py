@@ -3,7 +3,7 @@
 It is forked from the judge before any test arrives, so there is nothing in its memory that a child could want to
 read. It obeys four messages on its socket, each answered or not as the table says:
 
-    J  start a job: limits, and the child's three descriptors by SCM_RIGHTS     (no answer: the child is heard)
+    J  start a job: limits, and the child's descriptors by SCM_RIGHTS           (no answer: the child is heard)
     C  read the child's clock                                                   → CPU seconds
     K  end the job: kill the child, reap it, empty the work directory           → how it ended
     end of file                                                                 → kill the child and leave
@@ -44,7 +44,7 @@ CLOCK = struct.Struct("!d")
 ENDED = struct.Struct("!iddqi")
 
 _SOCKET_FD = 3
-_N_FDS = 3
+_N_FDS = 4
 
 
 class Zygote:
@@ -321,8 +321,10 @@ def _receive(channel: socket.socket) -> Tuple[bytes, List[int]]:
 
 
 def _become(fds: Sequence[int]) -> None:
-    """In the child: take the job's control socket, stdout and stderr; keep nothing of the zygote's."""
-    control, out, err = fds
+    """In the child: take the job's control socket, stdout, stderr and maybe stdin; keep nothing of the zygote's."""
+    control, out, err, *stdin = fds
+    for fd in stdin:
+        os.dup2(fd, 0)
     os.dup2(control, _SOCKET_FD)  # closes the zygote's own socket in this process
     os.dup2(out, 1)
     os.dup2(err, 2)
