@@ -345,7 +345,7 @@ def test_descriptors_of_the_caller_are_not_the_candidates() -> None:
     try:
         with LocalExecutor(workers=1) as executor:
             executions = in_order(executor.execute([program(textwrap.dedent(forged)), program()]))
-            fds = executor.run(program(textwrap.dedent(forged), "assert f(1) == [0, 1, 2, 3]"))
+            fds = executor.run(program(textwrap.dedent(forged), "assert f(1) == [0, 1, 2, 3, 4]"))
     finally:
         for fd in held:
             os.close(fd)
@@ -1023,7 +1023,15 @@ def test_what_the_zygote_rehearses_are_jobs_as_they_should_go() -> None:
     """Else children would find what is done after an error in place of what is done every time."""
     kinds = subprocess.run([sys.executable, "-c", _REHEARSED], capture_output=True, text=True, check=True, timeout=60)
 
-    assert kinds.stdout.split() == ["answer"] * 14 + ["raised", "raised", "names", "tested"]
+    assert kinds.stdout.split() == [
+        *["answer"] * 7,
+        "ahead",
+        *["answer"] * 6,
+        "raised",
+        "raised",
+        "names",
+        "tested",
+    ]
 
 
 _REHEARSED = """
@@ -1035,7 +1043,7 @@ assert "candidate" not in sys.modules
 for message in _harness._REHEARSAL:
     judge.sendall(_harness.frame(message))
 judge.shutdown(socket.SHUT_WR)
-_harness._Child(child.fileno()).serve()
+_harness._Child(child.fileno(), child.fileno()).serve()
 child.close()
 answers = b"".join(iter(lambda: judge.recv(1 << 16), b""))
 while answers:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import contextlib
 import os
 import select
 import socket
@@ -21,6 +22,8 @@ _CHUNK = 1 << 16
 _LOOK_S = 0.5
 #: Seconds in which the zygote must start a child, after clearing up behind the one before.
 _START_S = 30.0
+#: How long foreseen calls may take together before their answers are looked for one by one.
+_PATIENCE_S = 0.003
 #: Larger limits are no limits, and more than the kernel's calls can take.
 MAX_S, _MAX_BYTES = 1e8, 1 << 62
 
@@ -54,9 +57,13 @@ class Box:
         self.limits = limits
         self.control, theirs = socket.socketpair()
         self.control.setblocking(False)
+        self.ahead, ahead = os.pipe()
+        os.set_blocking(self.ahead, False)
         self.out, out = os.pipe()
         self.err, err = os.pipe()
         self.received = bytearray()
+        self.received_ahead = bytearray()
+        self.is_ahead_over = self.is_ahead_closed = False
         self.output: Dict[int, bytearray] = {self.out: bytearray(), self.err: bytearray()}
         self.written = {self.out: 0, self.err: 0}
         self.facts: Dict[str, Any] = {}
@@ -82,25 +89,25 @@ class Box:
             limits["network"] != "none",
         )
         self.max_received = limits["report_bytes"] + 2 * _CHUNK
-        descriptors = [theirs.fileno(), out, err]
+        given = [theirs.fileno(), ahead, out, err]
         self.input = memoryview(stdin or b"")
         self.stdin = -1
         if stdin is not None:
             pipe, self.stdin = os.pipe()
-            descriptors.append(pipe)
+            given.append(pipe)
             os.set_blocking(self.stdin, False)
             self.poller.register(self.stdin, select.POLLOUT)
         self.begin = time.monotonic()
         self.wall_deadline = self.begin + _START_S
-        self.next_look = self.begin + _LOOK_S
+        self.next_look = self.begin + min(limits["cpu_s"], _LOOK_S)
         try:
-            rights = array.array("i", descriptors)
+            rights = array.array("i", given)
             zygote.channel.sendmsg([order], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
         except OSError:
             raise ZygoteLost(started=False) from None
         finally:
             theirs.close()
-            for fd in descriptors[1:]:
+            for fd in given[1:]:
                 os.close(fd)
 
     def stop(self, **facts: Any) -> NoReturn:
@@ -127,38 +134,71 @@ class Box:
                 self.wait()
                 self.poller.modify(self.control.fileno(), select.POLLIN)
             except OSError:
-                self.stop(hung_up=True)
+                return  # the child is gone, but may have said why
 
     def receive(self) -> List[Any]:
         """Take the child's next message, draining its output and watching its clock meanwhile."""
         if self.stopped:
             raise Stop
-        if not self.started:
-            while len(self.received) < len(_harness.STARTED):
-                self.wait()
-            del self.received[: len(_harness.STARTED)]
-            self.started = True
-            self.begin = time.monotonic()  # the zygote may have had to clear up after the job before
-            self.wall_deadline = self.begin + self.limits["wall_s"]
-            self.next_look = self.begin + min(self.limits["cpu_s"], _LOOK_S)
         while True:
-            message = self.take()
-            if message is not None:
+            message = self._message(self.received)
+            if message is None:
+                self.wait()
+            elif not self._ends_ahead(message):
                 return message
-            self.wait()
 
     def take(self) -> Optional[List[Any]]:
         """Give the child's next message if all of it is here."""
+        return self._message(self.received)
+
+    def receive_ahead(self) -> Optional[List[Any]]:
+        """Take the child's next answer to a foreseen call; None when there will be no more."""
+        if self.stopped:
+            raise Stop
+        while True:
+            message = self._message(self.received_ahead)
+            if message is not None:
+                return message
+            if self._take_ahead():
+                continue
+            if self.is_ahead_over and self.is_ahead_closed:
+                self.stop(misjudged=True)
+            if self.is_ahead_over:
+                return None
+            message = self._message(self.received)
+            if message is None:
+                self.wait(_PATIENCE_S)
+            elif not self._ends_ahead(message):
+                return message  # the candidate could not even be loaded
+
+    def finish_ahead(self) -> None:
+        """Wait until all foreseen calls are made, which must be all that the child has to say."""
+        while not self.is_ahead_over:
+            message = self._message(self.received)
+            if message is None:
+                self.wait()
+            elif not self._ends_ahead(message):
+                self.stop(violation="sent a reply that nobody had asked for")
+        if self.received:
+            self.stop(violation="sent a reply that nobody had asked for")
+
+    def _ends_ahead(self, message: List[Any]) -> bool:
+        """Note the end of the foreseen calls, if a message is that."""
+        self.is_ahead_over = self.is_ahead_over or message == ["ahead"]
+        return message == ["ahead"]
+
+    def _message(self, received: bytearray) -> Optional[List[Any]]:
+        """Take a message out of what was received, if there is a whole one."""
         size = _codec.HEADER.size
-        if len(self.received) < size:
+        if len(received) < size:
             return None
-        length = _codec.HEADER.unpack_from(self.received)[0]
+        length = _codec.HEADER.unpack_from(received)[0]
         if not 0 <= length <= self.limits["report_bytes"]:
             self.stop(report_exceeded=True)
-        if len(self.received) < size + length:
+        if len(received) < size + length:
             return None
-        text = bytes(self.received[size : size + length])
-        del self.received[: size + length]
+        text = bytes(received[size : size + length])
+        del received[: size + length]
         try:
             message = _codec.unpack(text)
         except _codec.CodecError as error:
@@ -167,19 +207,30 @@ class Box:
             self.stop(violation="sent something that is no message")
         return message
 
-    def wait(self) -> None:
-        """Wait for one event of the child's, or for a deadline."""
+    def wait(self, patience_s: Optional[float] = None) -> None:
+        """Wait for one event of the child's, or for a deadline.
+
+        Args:
+            patience_s: how long to wait for the end of the foreseen calls, before each of their answers counts as one.
+        """
         now = time.monotonic()
         deadline = min(self.wall_deadline, self.next_look)
-        for fd, event in self.poller.poll(max(0.0, deadline - now) * 1000 + 1):
+        left_s = deadline - now if patience_s is None else min(deadline - now, patience_s)
+        events = self.poller.poll(max(0.0, left_s) * 1000 + 1)
+        # First of all what it said before it died, or closed one of the others.
+        if (patience_s is not None or not self.started) and self._take_ahead() and patience_s is not None:
+            return
+        for fd, event in events:
             if fd == self.control.fileno():
                 self._take(event)
             elif fd == self.caller_fd:
                 raise CallerGone
             elif fd == self.stdin:
                 self._feed()
-            else:
+            elif fd != self.ahead:
                 self._drain(fd)
+        if patience_s is not None and not events and not self.is_ahead_closed:
+            self.poller.register(self.ahead, select.POLLIN)
         if time.monotonic() >= deadline:
             self._look()
 
@@ -215,6 +266,29 @@ class Box:
             os.close(self.stdin)
             self.stdin = -1
 
+    def _take_ahead(self) -> bool:
+        """Read once from the pipe with the answers to foreseen calls; say whether there was something."""
+        if self.is_ahead_closed:
+            return False
+        try:
+            data = os.read(self.ahead, _CHUNK)
+        except BlockingIOError:
+            return False
+        if not data:
+            self.is_ahead_closed = True
+            with contextlib.suppress(KeyError):  # it is watched only when answers are slow
+                self.poller.unregister(self.ahead)
+            return False
+        if not self.started:
+            self.started = True
+            (self.begin,) = _harness.STARTED.unpack_from(data)
+            self.wall_deadline = self.begin + self.limits["wall_s"]
+            data = data[_harness.STARTED.size :]
+        self.received_ahead += data
+        if len(self.received_ahead) > self.max_received:
+            self.stop(report_exceeded=True)
+        return True
+
     def _drain(self, fd: int) -> bool:
         """Read once from an output pipe; say whether there may be more."""
         try:
@@ -235,7 +309,7 @@ class Box:
     def _look(self) -> None:
         """Read the child's clock and decide whether its time is up."""
         now = time.monotonic()
-        if not self.started:
+        if not self.started and not self._take_ahead():
             if now >= self.wall_deadline:
                 raise ZygoteLost(started=False)
             self.next_look = now + _LOOK_S
@@ -277,6 +351,9 @@ class Box:
     def close(self) -> Tuple[int, float, float, int, int]:
         """End the child, take what is left of its output, give how it ended."""
         ended: Any = self._order(b"K", _zygote.ENDED)
+        if not self.started:
+            self._take_ahead()
+        os.close(self.ahead)
         self.wall_s = time.monotonic() - self.begin
         self.poller.unregister(self.control.fileno())
         self.control.close()

@@ -4,13 +4,17 @@ This process is the candidate's: everything here can be read and overwritten by 
 beyond what it says, and it never holds a test (except for same-box tests), an expected value, or the verdict.
 
     judge → child (marshal: it is trusted)                 child → judge (JSON: it is not)
-    [code, name, seed, is_main]                            ["compile", type, text] | ["load", ["raised" …]] if it fails
+    [code, name, seed, [foreseen calls] | null for main]   ["compile", type, text] | ["load", ["raised" …]] if it fails
+                                                           ["ahead"] when no more of the foreseen calls will be made
     ["call", name | number, args, kwargs]                  ["answer", value, args after the call | null]
     ["next", number]                                       ["answer", item, null] | ["end"]
     ["get", [names]]                                       ["names", [[kind, …], …]]
     ["test", source, token]                                ["tested", token]
     ["calls", name, [[args]], first number, how]           ["begin"], then what "call" gives, with numbers
     ["answer", value] | ["raised", …]                      ["call", number, args, kwargs]: a function of the test's
+
+All this goes over the control socket, whose judge waits for each reply. The answers to foreseen calls go into a pipe
+that the judge doesn't wait for.
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ import linecache
 import marshal
 import os
 import random
+import struct
 import sys
 import time
 import traceback
@@ -30,15 +35,21 @@ from codeeval.sandbox import _codec
 
 __all__ = ["STARTED", "frame", "rehearse", "run"]
 
-#: Written to the judge when the child is set up and before it has seen any code of the candidate's. A child that ends
-#: without it failed for a reason of ours; once written, it can't be taken back.
-STARTED = b"!"
+#: Written into the pipe when the child is set up and before it has seen any code of the candidate's: the time on the
+#: system's monotonic clock. A child that ends without it failed for a reason of ours; it can't be taken back.
+STARTED = struct.Struct("!d")
 _TEXT = 4000
 
 
-def run(control: int) -> NoReturn:
-    """Serve one job on the control socket, then leave without finalisation."""
-    _Child(control).serve()
+def run(control: int, ahead: int) -> NoReturn:
+    """Serve one job on the control socket, then leave without finalisation.
+
+    Args:
+        control: the socket.
+        ahead: the pipe that takes the answers to foreseen calls.
+    """
+    os.write(ahead, STARTED.pack(time.monotonic()))
+    _Child(control, ahead).serve()
     os._exit(0)
 
 
@@ -61,7 +72,7 @@ def rehearse() -> None:
     with judge, child:
         judge.sendall(b"".join(map(frame, _REHEARSAL)))
         judge.shutdown(socket.SHUT_WR)
-        _Child(child.fileno()).serve()
+        _Child(child.fileno(), child.fileno()).serve()
     del sys.modules["candidate"]
     linecache.cache.clear()
 
@@ -93,8 +104,7 @@ def grow(numbers: List[int]) -> None:
     numbers.append(1)
 '''
 _REHEARSAL: List[List[Any]] = [
-    [_SCRIPT, "main.py", 1, False],
-    *(["call", "answer", [value], {}] for value in (1, 1.5, True, None, "text", [1, 2], [[1], ["a"]], ["a", "b"])),
+    [_SCRIPT, "main.py", 1, [["answer", [value], {}] for value in (1, 1.5, True, None, "text", [1, 2], [[1], ["a"]])]],
     ["call", "answer", [{"tuple": [1, "a"]}], {"limit": 1}],
     ["call", "answer", [{"dict": [["a", 1], ["b", [2]]]}], {}],
     ["call", "count", [["a", "b", "a"]], {}],
@@ -109,8 +119,9 @@ _REHEARSAL: List[List[Any]] = [
 
 
 class _Child:
-    def __init__(self, control: int) -> None:
+    def __init__(self, control: int, ahead: int) -> None:
         self.control = control
+        self.ahead = ahead
         self.received = bytearray()  # not bytes, which would be copied with every piece of a long message
         self.kept: List[Any] = []
         self.namespace: Dict[str, Any] = {}
@@ -121,15 +132,21 @@ class _Child:
         program = self.receive()
         if program is None:
             return
-        if program[3]:
+        calls = program.pop()
+        if calls is None:
             self.run_as_main(program)
         if not self.load(program):
             return
+        if calls:
+            self.go_ahead(calls)
         while True:
             message = self.receive()
             if message is None:
                 return
-            self.answer(message)
+            if message[0] == "calls":
+                self.answer_all(*message[1:])
+            else:
+                self.answer(message, self.control)
 
     # -------------------------------------------------------------------------------------------- frames
 
@@ -146,6 +163,9 @@ class _Child:
         return marshal.loads(received[head:end])  # noqa: S302  # it comes from the judge
 
     def send(self, message: Any) -> None:
+        self.write(self.control, message)
+
+    def write(self, fd: int, message: Any) -> None:
         for stream in (self.stdout, self.stderr):
             try:
                 stream.flush()
@@ -153,14 +173,14 @@ class _Child:
                 pass
         data = _codec.pack(message)
         while data:
-            data = data[os.write(self.control, data) :]
+            data = data[os.write(fd, data) :]
 
     # -------------------------------------------------------------------------------------------- the candidate
 
     def load(self, program: List[Any]) -> bool:
         """Compile and run the candidate's module; say so when that fails."""
         module = types.ModuleType("candidate")
-        code_text, self.filename, seed, _ = program
+        code_text, self.filename, seed = program
         self.code_text, self.namespace = code_text, module.__dict__
         self.namespace["__file__"] = self.filename
         sys.modules["candidate"] = module
@@ -182,7 +202,7 @@ class _Child:
         import atexit
 
         module = types.ModuleType("__main__")
-        code_text, self.filename, seed, _ = program
+        code_text, self.filename, seed = program
         module.__file__ = self.filename
         sys.modules["__main__"] = module
         sys.argv = [self.filename]
@@ -213,18 +233,29 @@ class _Child:
                 pass
         os._exit(exit_code)
 
-    def answer(self, message: List[Any]) -> None:
-        if message[0] == "calls":
-            self.answer_all(*message[1:])
-            return
+    def go_ahead(self, calls: List[Any]) -> None:
+        """Make the foreseen calls, up to the first after which the tests may do something else."""
+        for call in calls:
+            try:
+                reply = self.answer(["call", *call], self.ahead)
+            except OSError:  # the candidate has closed the pipe, whereupon it is judged without foresight
+                break
+            if reply[0] != "answer" or self.kept:
+                break
+        self.send(["ahead"])
+
+    def answer(self, message: List[Any], fd: int) -> List[Any]:
+        """Do what the judge asks for, write the reply and give it."""
         try:
-            reply = getattr(self, "on_" + message[0])(*message[1:])
+            reply: List[Any] = getattr(self, "on_" + message[0])(*message[1:])
         except BaseException as error:
             reply = self.raised(error)
         try:
-            self.send(reply)
+            self.write(fd, reply)
         except (ValueError, RecursionError, MemoryError) as error:
-            self.send(self.raised(error))
+            reply = self.raised(error)
+            self.write(fd, reply)
+        return reply
 
     def on_call(self, target: Any, args: List[Any], kwargs: Dict[str, Any]) -> List[Any]:
         function = self.look_up(target) if type(target) is str else self.kept[target]
@@ -355,7 +386,7 @@ class _Remote:
                 raise _codec.decode(reply[1], child.remote)
             if reply[0] == "end":
                 raise StopIteration
-            child.answer(reply)  # the function calls the candidate in its turn
+            child.answer(reply, child.control)  # the function calls the candidate in its turn
 
 
 class _RemoteFunction(_Remote):

@@ -23,11 +23,12 @@ import socket
 import sys
 import time
 from types import FrameType
-from typing import Any, Callable, Dict, List, Optional, Set, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
 
 from codeeval.sandbox import _calls, _classify, _codec, _files, _stdio, _zygote
 from codeeval.sandbox._box import MAX_S, Box, CallerGone, Stop, ZygoteLost
 from codeeval.sandbox._candidate import VALUE_TEXT, Candidate, bounded
+from codeeval.sandbox._foresight import Foresight
 
 __all__ = ["NOT_RUN", "main"]
 
@@ -137,6 +138,10 @@ def _describe(zygote: _zygote.Zygote, config: Dict[str, Any]) -> Dict[str, Any]:
     }
 
 
+#: Runs the tests of a check against a program (judge, box, check, program) and raises where they don't hold.
+Tests = Callable[["_Judge", Box, Dict[str, Any], Dict[str, Any]], None]
+
+
 class _Caller:
     """The connection to the caller: frames as `multiprocessing.connection` has them below two gigabytes."""
 
@@ -173,6 +178,7 @@ class _Judge:
         self.caller = caller
         self.zygote = zygote
         self.compiled: Dict[str, Any] = {}
+        self.foresight = Foresight()
         #: Tests were interrupted at some point or other, which may have been in the middle of an import.
         self.is_worn = False
         self.box: Optional[Box] = None
@@ -198,32 +204,52 @@ class _Judge:
                 message = "the check can't be used: %s: %s" % (type(error).__name__, bounded(str, error))
                 return {"status": "sandbox_error", "strength": check["strength"], "message": message}
         tests = _CHECKS[kind]
-        return self.run(program, check, program["limits"], lambda box: tests(self, box, check, program["seed"]))
+        box = self._run(tests, program, check, program["limits"])
+        if box.facts.get("misjudged"):
+            box.close()
+            self.foresight.give_up(check["source"])
+            box = self._run(tests, program, check, program["limits"])
+        return _execution(box, check, program["limits"], self.budget_s)
 
     def run(
         self,
         program: Dict[str, Any],
         check: Dict[str, Any],
         limits: Dict[str, Any],
-        tests: Callable[[Box], None],
+        conduct: Callable[[Box], None],
         stdin: Optional[bytes] = None,
     ) -> Dict[str, Any]:
-        """Run a program once, with these tests of it, and give its execution.
+        """Run a program once, as one part of its judging, and give the execution of this part.
 
         Args:
             program: its code and seed.
             check: what is told with the execution.
             limits: of this one run.
-            tests: judge the candidate in the box; what they raise fails it.
+            conduct: judges the candidate in the box; what it raises fails it.
             stdin: runs it as a whole program with this input, where there is one.
         """
+
+        def tests(judge: _Judge, box: Box, check: Dict[str, Any], program: Dict[str, Any]) -> None:
+            _send(box, program, () if stdin is None else None)
+            conduct(box)
+
+        return _execution(self._run(tests, program, check, limits, stdin), check, limits, self.budget_s)
+
+    def _run(
+        self,
+        tests: Tests,
+        program: Dict[str, Any],
+        check: Dict[str, Any],
+        limits: Dict[str, Any],
+        stdin: Optional[bytes] = None,
+    ) -> Box:
+        """Run a program with its tests; the box has the facts."""
         box = Box(self.caller.fileno(), self.zygote, limits, stdin)
         outcome: Dict[str, Any] = {}
         try:
             self._begin(box)
             try:
-                box.send([program["files"][program["main"]], program["main"], program["seed"], stdin is not None])
-                tests(box)
+                tests(self, box, check, program)
                 outcome["passed"] = True
             finally:
                 self.box = None
@@ -239,7 +265,7 @@ class _Judge:
             outcome["raised"] = self._explain(error, check, box)
         if not box.stopped:  # tests may have caught what ended them; the box's own facts count then
             box.facts.update(outcome)
-        return _execution(box, check, limits, self.budget_s)
+        return box
 
     def _unmet(self, limits: Dict[str, Any]) -> str:
         """Say which limit asks for something that can't be given safely here."""
@@ -318,14 +344,24 @@ class _Judge:
 # ------------------------------------------------------------------------------------------------ split judging
 
 
-def _run_split(judge: _Judge, box: Box, check: Dict[str, Any], seed: int) -> None:
+def _send(box: Box, program: Dict[str, Any], foreseen: Optional[Sequence[Any]] = ()) -> None:
+    """Hand the candidate to the child, with the calls that it is to make unasked; None runs it as a whole program."""
+    main = program["main"]
+    box.send([program["files"][main], main, program["seed"], None if foreseen is None else list(foreseen)])
+
+
+def _run_split(judge: _Judge, box: Box, check: Dict[str, Any], program: Dict[str, Any]) -> None:
     """Run the tests here, with the candidate's functions as proxies."""
-    candidate = Candidate(box)
+    tests = check["source"]
+    wanted = list(check["names"]) + list(check["modules"])
+    # What the tests read from the candidate's module, they read before they call anything.
+    foreseen = [] if wanted else judge.foresight.calls(tests)
+    _send(box, program, foreseen)
+    candidate = Candidate(box, foreseen)
     namespace: Dict[str, Any] = {"__name__": "tests"}
     if check["setup"]:
         exec(judge.code(check["setup"], "<setup>"), namespace)
     namespace[check["entry_point"]] = candidate.function(check["entry_point"], check["entry_point"])
-    wanted = list(check["names"]) + list(check["modules"])
     if wanted:
         for name, (kind, *value) in zip(wanted, candidate.get(wanted)):
             module = check["modules"].get(name)
@@ -334,14 +370,17 @@ def _run_split(judge: _Judge, box: Box, check: Dict[str, Any], seed: int) -> Non
             elif kind == "value":
                 decoded = candidate.decode(value[0])
                 namespace[name] = candidate.function(name, name) if callable(decoded) else decoded
-    random.seed(seed)
-    exec(judge.code(check["source"], _TESTS), namespace)
-    if not box.heard:
-        candidate.get([])  # tests that call nothing pass only if the candidate's module ran to its end
+    random.seed(program["seed"])
+    try:
+        exec(judge.code(tests, _TESTS), namespace)
+    finally:
+        judge.foresight.learn(tests, candidate.made)
+    candidate.finish()
 
 
-def _run_same_box(judge: _Judge, box: Box, check: Dict[str, Any], seed: int) -> None:
+def _run_same_box(judge: _Judge, box: Box, check: Dict[str, Any], program: Dict[str, Any]) -> None:
     """Have the child run the tests after the candidate, and hear from it that it reached their end."""
+    _send(box, program)
     token = "%032x" % random.SystemRandom().getrandbits(128)
     candidate = Candidate(box)
     reply = candidate.ask(["test", check.get("source", ""), token], expects=("tested", "tampered"))
@@ -352,7 +391,7 @@ def _run_same_box(judge: _Judge, box: Box, check: Dict[str, Any], seed: int) -> 
 
 
 #: How each kind of check is judged at each strength. There is no default: what is not judged is no pass.
-_CHECKS: Dict[Tuple[str, str], Callable[[_Judge, Box, Dict[str, Any], int], None]] = {
+_CHECKS: Dict[Tuple[str, str], Tests] = {
     ("run", "same box"): _run_same_box,
     ("script", "split"): _run_split,
     ("script", "same box"): _run_same_box,

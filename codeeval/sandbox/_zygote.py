@@ -43,8 +43,8 @@ CLOCK = struct.Struct("!d")
 #: Answer to K: wait status, user and system CPU seconds, peak bytes, errno of a failed start.
 ENDED = struct.Struct("!iddqi")
 
-_SOCKET_FD = 3
-_N_FDS = 4
+_SOCKET_FD, _AHEAD_FD = 3, 4
+_N_FDS = 5
 
 
 class Zygote:
@@ -285,8 +285,7 @@ def _serve(channel: socket.socket, job: _Job, work: str, clean: Callable[[], Non
                 try:
                     _become(fds)
                     job.enter(cpu_s, memory_bytes, file_bytes, processes, network)
-                    os.write(_SOCKET_FD, _harness.STARTED)
-                    _harness.run(_SOCKET_FD)
+                    _harness.run(_SOCKET_FD, _AHEAD_FD)
                 finally:
                     os._exit(1)
             for fd in fds:
@@ -321,14 +320,15 @@ def _receive(channel: socket.socket) -> Tuple[bytes, List[int]]:
 
 
 def _become(fds: Sequence[int]) -> None:
-    """In the child: take the job's control socket, stdout, stderr and maybe stdin; keep nothing of the zygote's."""
-    control, out, err, *stdin = fds
+    """In the child: take the job's control socket, pipe, stdout, stderr, maybe stdin; keep nothing of the zygote's."""
+    control, ahead, out, err, *stdin = fds
     for fd in stdin:
         os.dup2(fd, 0)
     os.dup2(control, _SOCKET_FD)  # closes the zygote's own socket in this process
     os.dup2(out, 1)
     os.dup2(err, 2)
-    os.closerange(_SOCKET_FD + 1, _SOCKET_FD + 1 + 2 * _N_FDS)
+    os.dup2(ahead, _AHEAD_FD)  # the last, since one of the others may have this number
+    os.closerange(_AHEAD_FD + 1, _AHEAD_FD + 1 + 2 * _N_FDS)
 
 
 def _end(pid: int, failed: int, flags: int) -> Tuple[int, float, float, int, int]:
