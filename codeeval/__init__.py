@@ -49,7 +49,7 @@ from codeeval.sample import Attempt, Sample
 from codeeval.samplers import CanonicalSampler, FunctionSampler, RecordedSampler, Sampler
 from codeeval.sandbox import Sandbox
 from codeeval.store import load_results
-from codeeval.suites import ScriptSuite, Suite
+from codeeval.suites import CallSuite, Oracle, ScriptSuite, StdioSuite, Suite
 
 __version__ = "0.1.0"
 
@@ -57,6 +57,7 @@ __all__ = [
     "Attempt",
     "BestAtK",
     "ByTag",
+    "CallSuite",
     "Callback",
     "CanonicalSampler",
     "Check",
@@ -77,6 +78,7 @@ __all__ = [
     "MajorityAtK",
     "Metric",
     "NotComparable",
+    "Oracle",
     "PassAtK",
     "PassPowK",
     "Problem",
@@ -93,6 +95,7 @@ __all__ = [
     "ScriptSuite",
     "Status",
     "StatusRates",
+    "StdioSuite",
     "Strength",
     "Suite",
     "TestPassFraction",

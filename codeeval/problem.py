@@ -13,7 +13,7 @@ from typing import Any, Literal, Self, overload
 
 from codeeval.errors import InvalidProblem
 from codeeval.program import Limits, Strength
-from codeeval.suites import ScriptSuite, Suite
+from codeeval.suites import CallSuite, Oracle, ScriptSuite, Suite
 
 __all__ = ["Problem", "ProblemSet"]
 
@@ -120,26 +120,36 @@ class Problem:
         prompt: str,
         cases: Iterable[tuple[Sequence[Any], Any]],
         entry_point: str,
-        **options: Any,
+        *,
+        oracle: Oracle | str = "exact",
+        run_all: bool = True,
+        **fields: Any,
     ) -> Self:
         """Make a problem from pairs of arguments and expected answer: `[((1, 2), 3), …]`.
+
+        The answers are compared outside of the candidate's process: its strength is *values out*.
 
         Args:
             task_id: a unique name.
             prompt: what the model sees.
-            cases: (positional arguments, expected return value), as plain Python literals.
+            cases: (positional arguments, expected return value); values of Python's own types.
             entry_point: the function that the candidate must define.
-            **options: as for `from_test`.
+            oracle: how an answer is compared with the expected one; see `Oracle`.
+            run_all: False stops at the first case that fails.
+            **fields: further fields of `Problem`: `canonical_solution`, `style`, `stop`, `limits`, `metadata`.
 
         Raises:
-            InvalidProblem: there are no cases, or a value has no literal form.
+            InvalidProblem: there are no cases, or a value is no plain data.
         """
-        if isinstance(cases, str | Mapping):
-            raise InvalidProblem(f"{task_id}: cases must be a list of (arguments, expected), but got {cases!r:.120}")
-        lines = [_assertion(f"{task_id}, case {i}", entry_point, case) for i, case in enumerate(cases)]
-        if not lines:
-            raise InvalidProblem(f"{task_id}: a problem needs tests, but there are no cases")
-        return cls.from_test(task_id, prompt, "\n".join(lines) + "\n", entry_point, **options)
+        try:
+            suite = CallSuite.of(cases, entry_point=entry_point, oracle=oracle, run_all=run_all)
+        except InvalidProblem as error:
+            raise InvalidProblem(f"{task_id}: {error}") from error
+        suites: Mapping[str, Suite] = MappingProxyType({"tests": suite})
+        fields = {name: value for name, value in fields.items() if value is not None}
+        if "stop" in fields:
+            fields["stop"] = tuple(fields["stop"])
+        return cls(task_id=task_id, prompt=prompt, suites=suites, entry_point=entry_point, **fields)
 
     @property
     def has_canonical_solution(self) -> bool:
@@ -333,6 +343,7 @@ def _from_row(number: int, row: Mapping[str, Any], columns: Mapping[str, str], o
         test = values["test"]
         test = "\n".join(test) if isinstance(test, list | tuple) else test
         return Problem.from_test(task_id, values["prompt"], test, values["entry_point"], **common)
+    common.pop("strength", None)  # of tests that are code; cases have the best there is
     return Problem.from_io(task_id, values["prompt"], values["cases"], values["entry_point"], **common)
 
 
@@ -342,36 +353,6 @@ def _read_rows(path: Any) -> Iterator[Mapping[str, Any]]:
 
     for _, row in read_jsonl(path):
         yield row
-
-
-def _assertion(label: str, entry_point: str, case: object) -> str:
-    """Give a case as an assert; what merely looks like a case would test something that nobody meant."""
-    if not isinstance(case, list | tuple) or len(case) != 2:
-        raise InvalidProblem(f"{label}: a case is (arguments, expected), as in ((1, 2), 3), but got {case!r:.120}")
-    arguments, expected = case
-    if not isinstance(arguments, list | tuple):
-        raise InvalidProblem(
-            f"{label}: the arguments must be a list or a tuple, but got {arguments!r:.120}; "
-            f"for a single argument write (({arguments!r:.60},), {expected!r:.60})"
-        )
-    try:
-        return f"assert {entry_point}({', '.join(map(_literal, arguments))}) == {_literal(expected)}"
-    except InvalidProblem as error:
-        raise InvalidProblem(f"{label}: {error}") from error
-
-
-def _literal(value: Any) -> str:
-    """Give a value's literal; floats that have none are spelled as calls."""
-    text = repr(value)
-    if isinstance(value, float) and text in ("nan", "inf", "-inf"):
-        return f"float({text!r})"
-    try:
-        ast.literal_eval(text)
-    except (SyntaxError, ValueError) as error:
-        raise InvalidProblem(
-            f"{value!r:.200} has no literal form; write the test as code with Problem.from_test"
-        ) from error
-    return text
 
 
 def _remarks(problem: Problem) -> Iterator[str]:

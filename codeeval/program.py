@@ -6,6 +6,7 @@ types and nothing above them. Standard library only.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from collections.abc import Mapping
@@ -103,7 +104,8 @@ class Check:
     """How a program is judged. It goes to the judge only, except that same-box tests run beside the candidate."""
 
     kind: str
-    "`script`: `source` is Python that calls the candidate and raises when it is wrong."
+    """`script`: `source` is Python that calls the candidate and raises when it is wrong. `calls`: the entry point is
+    called with `inputs`. `stdio`: the program is run with `inputs` as its stdin."""
     strength: Strength
     source: str = ""
     "The tests."
@@ -115,12 +117,23 @@ class Check:
     "Further names that the tests read from the candidate's module."
     modules: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     "Names that the tests use as modules and the candidate is expected to import: name → module."
-    inputs: tuple[Any, ...] = ()
-    expected: tuple[Any, ...] = ()
+    inputs: str = "[]"
+    "Each test's arguments, or what goes into stdin, in the JSON of the sandbox's codec, which keeps exact types."
+    expected: str = "[]"
+    "What each test should give; it never reaches the candidate's process."
     comparison: str = "exact"
+    "How the two are compared; `check` and `program` are for checkers, whose text is `source`."
+    parameters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    "Of the comparison: `rtol`, `atol`."
+    run_all: bool = True
+    "Whether the tests after the first failure are run too."
+    test_limits_s: tuple[float, ...] = ()
+    "CPU seconds of each test: none, one for all, or one for each."
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (Check, _fields(self))
+        # Mapping proxies, the frozen default of empty mappings, cannot be pickled themselves.
+        proxied = {"modules": dict(self.modules), "parameters": dict(self.parameters)}
+        return _rebuild, (Check, _fields(self) | proxied)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,7 +165,7 @@ class Program:
         check = None
         if self.check is not None:
             check = _fields(self.check)
-            check["modules"] = dict(check["modules"])
+            check["modules"], check["parameters"] = dict(check["modules"]), dict(check["parameters"])
         return {
             "language": self.language,
             "files": dict(self.files),
@@ -206,6 +219,8 @@ class Execution:
     truncated: bool = False
     "Whether stdout or stderr was longer than what is kept."
     tests: tuple[TestResult, ...] = ()
+    answers: str = ""
+    "What each call gave, in the codec's JSON, where the comparison is `record`."
     strength: Strength = Strength.SAME_BOX
     message: str = ""
     "One line that says what happened."
@@ -237,7 +252,7 @@ class Execution:
             KeyError: there is no status.
         """
         tests = tuple(
-            TestResult(name=name, passed=passed, message=rest[0] if rest else "")
+            TestResult(name=name, passed=passed, message=rest[0]) if rest else _test_result(name, passed)
             for name, passed, *rest in row.get("tests", ())
         )
         return cls(
@@ -246,6 +261,12 @@ class Execution:
             tests=tests,
             **{name: row[name] for name in _PLAIN_FIELDS if name in row},
         )
+
+
+@functools.lru_cache(maxsize=8192)
+def _test_result(name: str, passed: bool) -> TestResult:
+    """Give one value for all tests of one name: a sample may have a thousand, and nearly all pass."""
+    return TestResult(name=name, passed=passed)
 
 
 #: Fields that are written as they are, with their defaults.
@@ -258,6 +279,7 @@ _PLAIN_FIELDS: dict[str, Any] = {
     "stdout": "",
     "stderr": "",
     "truncated": False,
+    "answers": "",
     "message": "",
 }
 
@@ -268,5 +290,4 @@ def _fields(value: Any) -> dict[str, Any]:
 
 
 def _rebuild(cls: type[Any], fields: dict[str, Any]) -> Any:
-    # Mapping proxies, the frozen default of empty mappings, cannot be pickled themselves.
-    return cls(**{k: dict(v) if isinstance(v, MappingProxyType) else v for k, v in fields.items()})
+    return cls(**fields)

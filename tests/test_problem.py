@@ -19,7 +19,7 @@ def add(task_id: str = "add/0", **options: Any) -> Problem:
     return Problem.from_test(task_id, "def add(a, b):\n", "assert add(1, 2) == 3", "add", **options)
 
 
-def test_cases_become_asserts_that_judge() -> None:
+def test_cases_are_judged_by_the_values_that_come_out() -> None:
     problem = Problem.from_io(
         "p", "", [((1, 2), 3), (("a", "b"), "ab"), ((float("inf"), 1), float("inf")), (((1,), (2,)), (1, 2))], "add"
     )
@@ -30,9 +30,10 @@ def test_cases_become_asserts_that_judge() -> None:
         wrong = executor.run(suite.program("def add(a, b): return a", problem=problem, limits=problem.limits))
 
     assert (right.status, wrong.status) == (Status.PASSED, Status.FAILED)
+    assert problem.strength is Strength.VALUES_OUT
 
 
-def test_values_without_a_literal_are_refused_with_the_way_out() -> None:
+def test_values_that_are_no_data_are_refused_with_the_way_out() -> None:
     with pytest.raises(InvalidProblem, match="from_test"):
         Problem.from_io("p", "", [((object(),), 1)], "f")
 

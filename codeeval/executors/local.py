@@ -421,14 +421,9 @@ def _refusal(program: Program) -> Execution | None:
         message = f"LocalExecutor runs Python programs, but this one is {program.language!r}"
     elif program.main not in program.files:
         message = f"the program has no file {program.main!r}"
-    elif program.check is not None and (program.check.kind, program.check.strength) not in _JUDGED:
-        message = f"LocalExecutor can't judge a check of kind {program.check.kind!r}, {program.check.strength}"
     else:
         return None
     return _without_verdict(Status.SANDBOX_ERROR, program, message)
-
-
-_JUDGED = {("script", Strength.SPLIT), ("script", Strength.SAME_BOX)}
 
 
 def _cgroup_quota() -> float | None:

@@ -2,25 +2,72 @@
 
 `Sandbox` says what a user wants, `report` what this machine gives (`guarantees`); `worker` is the caller's end of it.
 The underscored modules are the programs of the three processes of a worker, in the order in which a program meets them:
-`_judge` (with a `_box` and a `_candidate` per job, and `_foresight`), `_zygote`, `_harness`; `_codec` between judge
-and child, the layers of isolation in the order in which they are entered (`_namespaces`, `_root`, `_landlock`,
-`_rlimits`, `_capabilities`, `_seccomp`), `_files` for what is left on disk, and `_classify` as the verdict.
+`_judge` (with a `_box` and a `_candidate` per job, and `_foresight`), `_zygote`, `_harness`; `_calls`, `_stdio` and
+`_comparisons` for what is judged by values alone; `_codec` between judge and child; the layers of isolation in the
+order in which they are entered (`_namespaces`, `_root`, `_landlock`, `_rlimits`, `_capabilities`, `_seccomp`); `_files`
+for what is left on disk, and `_classify` as the verdict.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 from codeeval.errors import SandboxUnavailable
-from codeeval.sandbox import _zygote
+from codeeval.sandbox import _codec, _comparisons, _zygote
 from codeeval.sandbox.guarantees import GUARANTEES, Report, report_on
 
-__all__ = ["GUARANTEES", "LAYERS", "Report", "Sandbox", "report"]
+__all__ = [
+    "CALL_COMPARISONS",
+    "GUARANTEES",
+    "LAYERS",
+    "OUTPUT_COMPARISONS",
+    "Report",
+    "Sandbox",
+    "decode_values",
+    "encode_values",
+    "report",
+]
 
 LAYERS: dict[str, str] = dict(_zygote.LAYERS)
 """Layer → the guarantee that it holds, in the order in which they are entered."""
+
+CALL_COMPARISONS: tuple[str, ...] = tuple(_comparisons.COMPARISONS)
+"""How what a function gives can be compared, by name."""
+OUTPUT_COMPARISONS: tuple[str, ...] = tuple(_comparisons.OUTPUT_COMPARISONS)
+"""How what a program prints can be compared, by name."""
+
+
+def encode_values(value: Any) -> Any:
+    """Write a value as JSON data that keeps its exact type, and those of everything in it.
+
+    Raises:
+        TypeError: it, or something in it, is no plain data.
+        RecursionError: it is nested too deeply, or contains itself.
+    """
+    return _codec.encode(value, _refuse)
+
+
+def decode_values(text: str) -> Any:
+    """Read what `encode_values` gave, from its JSON text.
+
+    Raises:
+        ValueError: it does not follow the rules.
+    """
+    try:
+        return _codec.decode(json.loads(text), _no_reference)
+    except _codec.CodecError as error:
+        raise ValueError(str(error)) from error
+
+
+def _refuse(value: Any) -> NoReturn:
+    raise TypeError(f"{value!r:.200} is no plain data")
+
+
+def _no_reference(kind: str, number: int) -> NoReturn:
+    raise ValueError(f"a {kind} is no plain data")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ import select
 import socket
 import struct
 import time
-from typing import Any, Dict, List, NoReturn, Optional, Tuple
+from typing import Any, Callable, Dict, List, NoReturn, Optional, Tuple
 
 from codeeval.sandbox import _codec, _harness, _zygote
 
@@ -50,7 +50,9 @@ class Stop(BaseException):
 class Box:
     """One job: the child's control socket and output pipes, its deadlines, and the facts about how it ended."""
 
-    def __init__(self, caller_fd: int, zygote: _zygote.Zygote, limits: Dict[str, Any]) -> None:
+    def __init__(
+        self, caller_fd: int, zygote: _zygote.Zygote, limits: Dict[str, Any], stdin: Optional[bytes] = None
+    ) -> None:
         self.zygote = zygote
         self.limits = limits
         self.control, theirs = socket.socketpair()
@@ -69,6 +71,8 @@ class Box:
         self.started = self.heard = False
         self.trace = ""
         self.last: Optional[Tuple[str, Tuple[Any, ...], Dict[str, Any], Any]] = None
+        #: Called at each look at the clock, with the child's CPU seconds and the time; gives the seconds to the next.
+        self.watch: Optional[Callable[[float, float], float]] = None
         self.poller = select.poll()
         for fd in (self.control.fileno(), self.out, self.err):
             self.poller.register(fd, select.POLLIN)
@@ -85,7 +89,14 @@ class Box:
             limits["network"] != "none",
         )
         self.max_received = limits["report_bytes"] + 2 * _CHUNK
-        given = (theirs.fileno(), ahead, out, err)
+        given = [theirs.fileno(), ahead, out, err]
+        self.input = memoryview(stdin or b"")
+        self.stdin = -1
+        if stdin is not None:
+            pipe, self.stdin = os.pipe()
+            given.append(pipe)
+            os.set_blocking(self.stdin, False)
+            self.poller.register(self.stdin, select.POLLOUT)
         self.begin = time.monotonic()
         self.wall_deadline = self.begin + _START_S
         self.next_look = self.begin + min(limits["cpu_s"], _LOOK_S)
@@ -107,10 +118,14 @@ class Box:
         raise Stop
 
     def send(self, message: Any) -> None:
+        """Send one message to the child."""
+        self.write(_harness.frame(message))
+
+    def write(self, frame: bytes) -> None:
         """Send one frame to the child."""
         if self.stopped:
             raise Stop
-        data = memoryview(_harness.frame(message))
+        data = memoryview(frame)
         while data:
             try:
                 data = data[self.control.send(data) :]
@@ -131,6 +146,10 @@ class Box:
                 self.wait()
             elif not self._ends_ahead(message):
                 return message
+
+    def take(self) -> Optional[List[Any]]:
+        """Give the child's next message if all of it is here."""
+        return self._message(self.received)
 
     def receive_ahead(self) -> Optional[List[Any]]:
         """Take the child's next answer to a foreseen call; None when there will be no more."""
@@ -206,6 +225,8 @@ class Box:
                 self._take(event)
             elif fd == self.caller_fd:
                 raise CallerGone
+            elif fd == self.stdin:
+                self._feed()
             elif fd != self.ahead:
                 self._drain(fd)
         if patience_s is not None and not events and not self.is_ahead_closed:
@@ -227,6 +248,23 @@ class Box:
         self.received += data
         if len(self.received) > self.max_received:
             self.stop(report_exceeded=True)
+
+    def _feed(self) -> None:
+        """Write what fits into the child's stdin, and close it after the last byte, or when nobody reads it."""
+        try:
+            self.input = self.input[os.write(self.stdin, self.input[:_CHUNK]) :]
+        except BlockingIOError:
+            return
+        except OSError:
+            self.input = self.input[:0]
+        if not self.input:
+            self._close_stdin()
+
+    def _close_stdin(self) -> None:
+        if self.stdin >= 0:
+            self.poller.unregister(self.stdin)
+            os.close(self.stdin)
+            self.stdin = -1
 
     def _take_ahead(self) -> bool:
         """Read once from the pipe with the answers to foreseen calls; say whether there was something."""
@@ -282,6 +320,8 @@ class Box:
             self.stop(expired="cpu")
         if now >= self.wall_deadline:
             self.stop(expired="wall")
+        if self.watch is not None:
+            left_s = min(left_s, self.watch(cpu_s, now))
         self.next_look = now + min(max(left_s, 0.002), _LOOK_S)
 
     def clock(self) -> float:
@@ -317,6 +357,7 @@ class Box:
         self.wall_s = time.monotonic() - self.begin
         self.poller.unregister(self.control.fileno())
         self.control.close()
+        self._close_stdin()
         try:
             more = True
             while more:

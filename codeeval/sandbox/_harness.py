@@ -4,12 +4,13 @@ This process is the candidate's: everything here can be read and overwritten by 
 beyond what it says, and it never holds a test (except for same-box tests), an expected value, or the verdict.
 
     judge → child (marshal: it is trusted)                 child → judge (JSON: it is not)
-    [code, name, seed, [foreseen calls]]                   ["compile", type, text] | ["load", ["raised" …]] if it fails
+    [code, name, seed, [foreseen calls] | null for main]   ["compile", type, text] | ["load", ["raised" …]] if it fails
                                                            ["ahead"] when no more of the foreseen calls will be made
     ["call", name | number, args, kwargs]                  ["answer", value, args after the call | null]
     ["next", number]                                       ["answer", item, null] | ["end"]
     ["get", [names]]                                       ["names", [[kind, …], …]]
     ["test", source, token]                                ["tested", token]
+    ["calls", name, [[args]], first number, how]           ["begin"], then what "call" gives, with numbers
     ["answer", value] | ["raised", …]                      ["call", number, args, kwargs]: a function of the test's
 
 All this goes over the control socket, whose judge waits for each reply. The answers to foreseen calls go into a pipe
@@ -132,6 +133,8 @@ class _Child:
         if program is None:
             return
         calls = program.pop()
+        if calls is None:
+            self.run_as_main(program)
         if not self.load(program):
             return
         if calls:
@@ -140,7 +143,10 @@ class _Child:
             message = self.receive()
             if message is None:
                 return
-            self.answer(message, self.control)
+            if message[0] == "calls":
+                self.answer_all(*message[1:])
+            else:
+                self.answer(message, self.control)
 
     # -------------------------------------------------------------------------------------------- frames
 
@@ -191,6 +197,42 @@ class _Child:
             return False
         return True
 
+    def run_as_main(self, program: List[Any]) -> NoReturn:
+        """Run the candidate as the whole program that it is, and exit as it does."""
+        import atexit
+
+        module = types.ModuleType("__main__")
+        code_text, self.filename, seed = program
+        module.__file__ = self.filename
+        sys.modules["__main__"] = module
+        sys.argv = [self.filename]
+        random.seed(seed)
+        try:
+            code = compile(code_text, self.filename, "exec", dont_inherit=True)
+        except BaseException as error:
+            self.send(["compile", type(error).__name__, _text_of(error)])
+            os._exit(1)
+        exit_code = 0
+        try:
+            exec(code, module.__dict__)
+        except SystemExit as error:
+            exit_code = _exit_code(error.code)
+        except BaseException:
+            exit_code = 1
+            linecache.cache[self.filename] = (len(code_text), None, code_text.splitlines(True), self.filename)
+            kind, raised, trace = sys.exc_info()
+            traceback.print_exception(kind, raised, trace and trace.tb_next)
+        threading: Any = sys.modules.get("threading")
+        if threading is not None:
+            threading._shutdown()
+        atexit._run_exitfuncs()
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except (OSError, ValueError, AttributeError):  # the candidate may have closed or replaced it
+                pass
+        os._exit(exit_code)
+
     def go_ahead(self, calls: List[Any]) -> None:
         """Make the foreseen calls, up to the first after which the tests may do something else."""
         for call in calls:
@@ -228,6 +270,31 @@ class _Child:
             if value is result and type(value) in _IDENTITY:
                 return ["answer", {"argument": position}, after]
         return ["answer", self.encode(result), after]
+
+    def answer_all(self, name: str, calls: List[Any], first: int, how: List[bool]) -> None:
+        """Make many calls; each answer goes out at once, lest it is lost with a later call that never returns."""
+        is_plain, is_iterable, is_recording = how
+        self.send(["begin"])
+        clock = time.thread_time
+        for number, args in enumerate(calls, first):
+            begin = clock()
+            try:
+                function = self.look_up(name)
+                result = function(*(args if is_plain else [_codec.decode(a, self.remote) for a in args]))
+                if is_iterable and hasattr(type(result), "__next__"):
+                    result = list(result)
+                reply = ["answer", number, self.encode(result)]
+                if is_recording:
+                    reply.append(clock() - begin)
+            except BaseException as error:
+                reply = self.raised(error)
+                reply.insert(1, number)
+            try:
+                self.send(reply)
+            except (ValueError, RecursionError, MemoryError) as error:
+                reply = self.raised(error)
+                reply.insert(1, number)
+                self.send(reply)
 
     def on_next(self, number: int) -> List[Any]:
         for item in self.kept[number]:
@@ -344,6 +411,16 @@ _BUILTINS = dict(builtins.__dict__)
 def _changed_builtins() -> List[str]:
     now = builtins.__dict__
     return [name for name, value in _BUILTINS.items() if now.get(name) is not value and name != "_"]
+
+
+def _exit_code(code: Any) -> int:
+    """Give the exit code that Python gives to what `sys.exit` was called with."""
+    if code is None:
+        return 0
+    if isinstance(code, int):
+        return int(code) & 0xFF
+    sys.stderr.write("%s\n" % (code,))
+    return 1
 
 
 def _text_of(error: BaseException) -> str:

@@ -25,7 +25,18 @@ import time
 from types import FrameType
 from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
 
-from codeeval.sandbox import _capabilities, _classify, _codec, _files, _landlock, _root, _seccomp, _zygote
+from codeeval.sandbox import (
+    _calls,
+    _capabilities,
+    _classify,
+    _codec,
+    _files,
+    _landlock,
+    _root,
+    _seccomp,
+    _stdio,
+    _zygote,
+)
 from codeeval.sandbox._box import MAX_S, Box, CallerGone, Stop, ZygoteLost
 from codeeval.sandbox._candidate import VALUE_TEXT, Candidate, bounded
 from codeeval.sandbox._foresight import Foresight
@@ -218,24 +229,60 @@ class _Judge:
     def judge(self, program: Dict[str, Any]) -> Dict[str, Any]:
         """Run one program, judge it, give its execution as `Execution.to_dict` would."""
         check = program["check"] or {"kind": "run", "strength": "same box"}
-        limits = program["limits"]
-        tests = _CHECKS.get((check["kind"], check["strength"]))
-        if tests is None:
-            message = "there is no judging of %r at the strength %r" % (check["kind"], check["strength"])
-            return {"status": "sandbox_error", "strength": check["strength"], "message": message}
-        unmet = self._unmet(limits)
+        kind = (check["kind"], check["strength"])
+        unmet = self._unmet(program["limits"])
+        if not unmet and kind not in _CHECKS and kind not in _BATCHES:
+            unmet = "there is no judging of %r at the strength %r" % kind
         if unmet:
             return {"status": "sandbox_error", "strength": check["strength"], "message": unmet}
-        box = self._run(tests, program, check)
+        if kind in _BATCHES:
+            try:
+                return _BATCHES[kind](self, program)
+            except Exception as error:  # a checker that does not load, say: no fault of the candidate's
+                message = "the check can't be used: %s: %s" % (type(error).__name__, bounded(str, error))
+                return {"status": "sandbox_error", "strength": check["strength"], "message": message}
+        tests = _CHECKS[kind]
+        box = self._run(tests, program, check, program["limits"])
         if box.facts.get("misjudged"):
             box.close()
             self.foresight.give_up(check["source"])
-            box = self._run(tests, program, check)
-        return _execution(box, check, limits, self.budget_s)
+            box = self._run(tests, program, check, program["limits"])
+        return _execution(box, check, program["limits"], self.budget_s)
 
-    def _run(self, tests: Tests, program: Dict[str, Any], check: Dict[str, Any]) -> Box:
+    def run(
+        self,
+        program: Dict[str, Any],
+        check: Dict[str, Any],
+        limits: Dict[str, Any],
+        conduct: Callable[[Box], None],
+        stdin: Optional[bytes] = None,
+    ) -> Dict[str, Any]:
+        """Run a program once, as one part of its judging, and give the execution of this part.
+
+        Args:
+            program: its code and seed.
+            check: what is told with the execution.
+            limits: of this one run.
+            conduct: judges the candidate in the box; what it raises fails it.
+            stdin: runs it as a whole program with this input, where there is one.
+        """
+
+        def tests(judge: _Judge, box: Box, check: Dict[str, Any], program: Dict[str, Any]) -> None:
+            _send(box, program, () if stdin is None else None)
+            conduct(box)
+
+        return _execution(self._run(tests, program, check, limits, stdin), check, limits, self.budget_s)
+
+    def _run(
+        self,
+        tests: Tests,
+        program: Dict[str, Any],
+        check: Dict[str, Any],
+        limits: Dict[str, Any],
+        stdin: Optional[bytes] = None,
+    ) -> Box:
         """Run a program with its tests; the box has the facts."""
-        box = Box(self.caller.fileno(), self.zygote, program["limits"])
+        box = Box(self.caller.fileno(), self.zygote, limits, stdin)
         outcome: Dict[str, Any] = {}
         try:
             self._begin(box)
@@ -335,10 +382,10 @@ class _Judge:
 # ------------------------------------------------------------------------------------------------ split judging
 
 
-def _send(box: Box, program: Dict[str, Any], foreseen: Sequence[Any] = ()) -> None:
-    """Hand the candidate to the child, with the calls that it is to make without being asked."""
+def _send(box: Box, program: Dict[str, Any], foreseen: Optional[Sequence[Any]] = ()) -> None:
+    """Hand the candidate to the child, with the calls that it is to make unasked; None runs it as a whole program."""
     main = program["main"]
-    box.send([program["files"][main], main, program["seed"], list(foreseen)])
+    box.send([program["files"][main], main, program["seed"], None if foreseen is None else list(foreseen)])
 
 
 def _run_split(judge: _Judge, box: Box, check: Dict[str, Any], program: Dict[str, Any]) -> None:
@@ -386,6 +433,13 @@ _CHECKS: Dict[Tuple[str, str], Tests] = {
     ("run", "same box"): _run_same_box,
     ("script", "split"): _run_split,
     ("script", "same box"): _run_same_box,
+}
+
+
+#: Kinds of which each program may need several runs; they give the whole execution.
+_BATCHES: Dict[Tuple[str, str], Callable[[_Judge, Dict[str, Any]], Dict[str, Any]]] = {
+    ("calls", "values out"): _calls.judge_calls,
+    ("stdio", "values out"): _stdio.judge_stdio,
 }
 
 

@@ -3,7 +3,7 @@
 It is forked from the judge before any test arrives, so there is nothing in its memory that a child could want to
 read. It obeys four messages on its socket, each answered or not as the table says:
 
-    J  start a job: limits, and the child's four descriptors by SCM_RIGHTS      (no answer: the child is heard)
+    J  start a job: limits, and the child's descriptors by SCM_RIGHTS           (no answer: the child is heard)
     C  read the child's clock                                                   → CPU seconds
     K  end the job: kill the child, reap it, empty the work directory           → how it ended
     end of file                                                                 → kill the child and leave
@@ -45,7 +45,7 @@ CLOCK = struct.Struct("!d")
 ENDED = struct.Struct("!iddqi")
 
 _SOCKET_FD, _AHEAD_FD, _RULES_FD = 3, 4, 5
-_N_FDS = 4
+_N_FDS = 5
 
 
 class Zygote:
@@ -357,12 +357,14 @@ def _receive(channel: socket.socket) -> Tuple[bytes, List[int]]:
 
 
 def _become(fds: Sequence[int], last_fd: int) -> None:
-    """In the child: take the job's control socket, pipe, stdout and stderr; keep of the zygote's only the rules."""
-    control, ahead, out, err = fds
+    """In the child: take the job's control socket, pipe, stdout, stderr, maybe stdin; keep only the zygote's rules."""
+    control, ahead, out, err, *stdin = fds
+    for fd in stdin:
+        os.dup2(fd, 0)
     os.dup2(control, _SOCKET_FD)  # closes the zygote's own socket in this process
     os.dup2(out, 1)
     os.dup2(err, 2)
-    os.dup2(ahead, _AHEAD_FD)  # the last, since one of the four may have this number
+    os.dup2(ahead, _AHEAD_FD)  # the last, since one of the others may have this number
     first = max(_AHEAD_FD, last_fd) + 1
     os.closerange(first, first + 2 * _N_FDS)
 

@@ -19,12 +19,13 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from codeeval.errors import SandboxError
-from codeeval.program import Program
 from codeeval.sandbox import Sandbox
 from codeeval.sandbox._files import remove
 
 if TYPE_CHECKING:
     from multiprocess.connection import Connection
+
+    from codeeval.program import Program
 
 __all__ = ["ENDLESS", "ENDLESS_NOTE", "NOT_RUN", "START_S", "Setup", "Worker", "facts_of", "harness_digest"]
 

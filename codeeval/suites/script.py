@@ -1,8 +1,7 @@
-"""Suites: how a problem's tests turn code into a program with its check.
+"""ScriptSuite: tests that are Python code.
 
-A suite is fixed with the problem, before any candidate runs, and so is the strength of its verdicts. `ScriptSuite`
-holds tests that are Python code; it reads their syntax tree once to see whether they can be judged *split* (the
-tests run apart and only call the candidate) or need the *same box* (they share more than values with it).
+It reads their syntax tree once to see whether they can be judged *split* (the tests run apart and only call the
+candidate) or need the *same box* (they share more than values with it).
 """
 
 from __future__ import annotations
@@ -15,39 +14,13 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from codeeval.errors import InvalidProblem
 from codeeval.program import Check, Limits, Program, Strength
+from codeeval.suites.base import MAIN, Task
 
-__all__ = ["ScriptSuite", "Suite", "Task", "script_strength"]
-
-
-class Task(Protocol):
-    """What a suite may know about the problem that it belongs to."""
-
-    @property
-    def task_id(self) -> str:
-        """Its unique name."""
-
-    @property
-    def language(self) -> str:
-        """The language that it wants."""
-
-    def assemble(self, code: str) -> str:
-        """Give the program for an answer's code; see `Problem.assemble`."""
-
-
-@runtime_checkable
-class Suite(Protocol):
-    """Tests as a value: turns a candidate's code into a program that can be run and judged."""
-
-    @property
-    def strength(self) -> Strength:
-        """What it would take to forge a pass."""
-
-    def program(self, code: str, *, problem: Task, limits: Limits) -> Program:
-        """Give the program that judges `code`, which is the whole source text of the candidate."""
+__all__ = ["ScriptSuite", "script_strength"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +104,7 @@ class ScriptSuite:
             modules=self.modules,
         )
         return Program(
-            files={_MAIN: problem.assemble(code)}, main=_MAIN, language=problem.language, limits=limits, check=check
+            files={MAIN: problem.assemble(code)}, main=MAIN, language=problem.language, limits=limits, check=check
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -165,8 +138,6 @@ def script_strength(source: str, *, names: tuple[str, ...] = (), canonical_solut
             return Strength.SAME_BOX
     return Strength.SPLIT
 
-
-_MAIN = "candidate.py"
 
 #: Modules that tests may use apart from the candidate: they compute on values and hold no state that both must see.
 _VALUE_MODULES = frozenset(

@@ -1,0 +1,122 @@
+"""Comparisons by name: tables of what is right, and EvalPlus' tolerance against numpy itself."""
+
+from __future__ import annotations
+
+import math
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from codeeval.sandbox import _comparisons
+
+NAN, INF = math.nan, math.inf
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "expected", "is_right"),
+    [
+        ("exact", 1, 1.0, True),
+        ("exact", (1,), [1], False),
+        ("exact", [float("nan")], [float("nan")], True),
+        ("exact", float("nan"), 1.0, False),
+        ("exact", {"a": (1, float("nan"))}, {"a": (1, float("nan"))}, True),
+        ("exact", {float("nan")}, {float("nan")}, True),
+        ("exact", 0.1 + 0.2, 0.3, False),
+        ("exact", [0.1 + 0.2, float("nan")], [0.3, float("nan")], False),
+        ("close", 0.1 + 0.2, 0.3, True),
+        ("close", {"a": [(0.1 + 0.2,)]}, {"a": [(0.3,)]}, True),
+        ("close", [0.1 + 0.2], (0.3,), False),
+        ("close", 1e-7, 0, False),
+        ("close", 1, 1.0000001, True),
+        ("close", "1", 1.0, False),
+        ("close", INF, INF, True),
+        ("close", -INF, INF, False),
+        ("close", 1.0, INF, False),
+        ("close", complex(1, 0.1 + 0.2), complex(1, 0.3), True),
+        ("close", [1.0, 2.0], [1.0], False),
+        ("set", [1, 2, 2], (2, 1), True),
+        ("set", [1], [1, 2], False),
+        ("not_none", "match", True, True),
+        ("not_none", None, True, False),
+        ("not_none", False, True, False),
+        ("not_none", None, False, True),
+    ],
+)
+def test_a_comparison_says_what_its_name_promises(name: str, answer: Any, expected: Any, is_right: bool) -> None:
+    assert _comparisons.COMPARISONS[name](answer, expected, {}) is is_right
+
+
+@pytest.mark.parametrize(
+    ("name", "output", "expected", "parameters", "is_right"),
+    [
+        ("exact", b"1\n", b"1", {}, False),
+        ("lines", b"1 \r\n2\n\n", b"1\n2", {}, True),
+        ("lines", b"1 2", b"1\n2", {}, False),
+        ("lines", b" 1", b"1", {}, False),
+        ("tokens", b"1\n  2", b"1 2\n", {}, True),
+        ("tokens", b"0.30000000000000004", b"0.3", {}, False),
+        ("tokens", b"0.30000000000000004", b"0.3", {"atol": 1e-9}, True),
+        ("tokens", b"3.0000000001", b"3", {"atol": 1e-6}, False),
+        ("tokens", b"3.0", b"3", {"atol": 1e-6}, False),
+        ("tokens", b"3", b"3.0", {"atol": 1e-6}, True),
+        ("tokens", b"3_0.0", b"30.0", {"atol": 1e-6}, False),
+        ("tokens", b"nan", b"1.5", {"atol": 1e-6}, False),
+        ("tokens", b"inf", b"1.5", {"rtol": 1e-6}, False),
+        ("tokens", b"yes", b"no", {"atol": 1.0}, False),
+    ],
+)
+def test_outputs_are_compared_with_tolerance_only_for_expected_floats(
+    name: str, output: bytes, expected: bytes, parameters: dict[str, float], is_right: bool
+) -> None:
+    assert _comparisons.OUTPUT_COMPARISONS[name](output, expected, parameters) is is_right
+
+
+def evalplus(answer: Any, expected: Any, atol: float) -> bool:
+    """EvalPlus' rule on numpy, where the verdict on anything that raises is wrong."""
+    try:
+        if answer == expected:
+            return True
+        if not atol or type(answer) is not type(expected):
+            return False
+        if isinstance(expected, list | tuple) and len(answer) != len(expected):
+            return False
+        return bool(np.allclose(answer, expected, rtol=1e-07, atol=atol))
+    except Exception:
+        return False
+
+
+def some_value(draw: random.Random, depth: int) -> Any:
+    if depth and draw.random() < 0.7:
+        items = [some_value(draw, depth - 1) for _ in range(draw.randrange(4))]
+        if items and draw.random() < 0.6:  # a regular one
+            items = [items[0]] * len(items)
+        return items if draw.random() < 0.8 else tuple(items)
+    return draw.choice([0, 1, 2, 1.0, 1.5, 1 + 1e-7, 1 + 1e-6, 1 + 3e-6, -0.0, INF, -INF, 10**9, 1e9 + 50, True, "a"])
+
+
+def test_allclose_is_numpys_on_twenty_thousand_random_values() -> None:
+    draw = random.Random(20)
+    n_right = 0
+    for _ in range(20_000):
+        answer, expected = some_value(draw, 3), some_value(draw, 3)
+        if draw.random() < 0.5:
+            answer = near(draw, expected)
+        atol = draw.choice([0.0, 1e-6, 1e-4])
+        try:
+            ours = _comparisons.allclose(answer, expected, {"rtol": 1e-7, "atol": atol})
+        except Exception:
+            ours = False
+
+        assert ours is evalplus(answer, expected, atol), (answer, expected, atol)
+        n_right += ours
+    assert 2_000 < n_right < 18_000
+
+
+def near(draw: random.Random, value: Any) -> Any:
+    if isinstance(value, float):
+        return value * (1 + draw.choice([0, 1e-8, 1e-5]))
+    if isinstance(value, list | tuple):
+        return type(value)(near(draw, item) for item in value)
+    return value
