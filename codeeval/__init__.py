@@ -8,48 +8,54 @@ Four abstractions compose: a `Problem` knows its tests, a `Sampler` gives comple
 programs, a `Metric` reads the verdicts. Importing this starts nothing and reads nothing.
 """
 
-from codeeval import errors, extract, formats
-from codeeval.benchmarks import available, load
-from codeeval.cache import VerdictCache
-from codeeval.callbacks import Callback, ProgressBar
-from codeeval.card import report_card
-from codeeval.comparison import Comparison, compare, compare_many
-from codeeval.errors import (
-    CodeEvalError,
-    DatasetError,
-    ExecutionError,
-    InvalidProblem,
-    NotComparable,
-    ResultsError,
-    SamplingError,
-)
-from codeeval.evaluate import evaluate, evaluate_async, generate, rescore
-from codeeval.executors import Executor, LocalExecutor
-from codeeval.extract import Extraction, continuation, fenced, stop_at, until_stop
-from codeeval.history import History
-from codeeval.metrics import (
-    BestAtK,
-    ByTag,
-    GPassAtK,
-    MajorityAtK,
-    Metric,
-    PassAtK,
-    PassPowK,
-    StatusRates,
-    TestPassFraction,
-    TruncationRates,
-    pass_at_k,
-    plan,
-)
-from codeeval.problem import Problem, ProblemSet
-from codeeval.program import Check, Execution, Limits, Program, Status, Strength, TestResult
-from codeeval.report import report
-from codeeval.results import Estimate, Results
-from codeeval.sample import Attempt, Sample
-from codeeval.samplers import CanonicalSampler, FunctionSampler, RecordedSampler, Sampler
-from codeeval.sandbox import Sandbox
-from codeeval.store import load_results
-from codeeval.suites import CallSuite, Oracle, ScriptSuite, StdioSuite, Suite
+import importlib
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from codeeval import errors, extract, formats
+    from codeeval.benchmarks import available, load
+    from codeeval.cache import VerdictCache
+    from codeeval.callbacks import Callback, ProgressBar
+    from codeeval.card import report_card
+    from codeeval.comparison import Comparison, compare, compare_many
+    from codeeval.errors import (
+        CodeEvalError,
+        DatasetError,
+        ExecutionError,
+        InvalidProblem,
+        NotComparable,
+        ResultsError,
+        SamplingError,
+    )
+    from codeeval.evaluate import evaluate, evaluate_async, generate, rescore
+    from codeeval.executors import Executor, LocalExecutor
+    from codeeval.extract import Extraction, continuation, fenced, stop_at, until_stop
+    from codeeval.history import History
+    from codeeval.metrics import (
+        BestAtK,
+        ByTag,
+        GPassAtK,
+        MajorityAtK,
+        Metric,
+        PassAtK,
+        PassPowK,
+        StatusRates,
+        TestPassFraction,
+        TruncationRates,
+        plan,
+    )
+    from codeeval.metrics.pass_at_k import pass_at_k
+    from codeeval.problem import Problem, ProblemSet
+    from codeeval.program import Check, Execution, Limits, Program, Status, Strength, TestResult
+    from codeeval.report import report
+    from codeeval.results import Estimate, Results
+    from codeeval.sample import Attempt, Sample
+    from codeeval.samplers import CanonicalSampler, FunctionSampler, RecordedSampler, Sampler
+    from codeeval.sandbox import Sandbox
+    from codeeval.store import load_results
+    from codeeval.suites import CallSuite, Oracle, ScriptSuite, StdioSuite, Suite
 
 __version__ = "0.1.0"
 
@@ -123,3 +129,65 @@ __all__ = [
     "stop_at",
     "until_stop",
 ]
+
+#: Where each public name comes from. They are imported when they are first used: together with numpy they take longer
+#: than many a script that needs a few of them. (A test compares this with the imports above.)
+_NAMES = {
+    "benchmarks": "available load",
+    "cache": "VerdictCache",
+    "callbacks": "Callback ProgressBar",
+    "card": "report_card",
+    "comparison": "Comparison compare compare_many",
+    "errors": "CodeEvalError DatasetError ExecutionError InvalidProblem NotComparable ResultsError SamplingError",
+    "evaluate": "evaluate evaluate_async generate rescore",
+    "executors": "Executor LocalExecutor",
+    "extract": "Extraction continuation fenced stop_at until_stop",
+    "history": "History",
+    "metrics": "BestAtK ByTag GPassAtK MajorityAtK Metric PassAtK PassPowK StatusRates TestPassFraction "
+    "TruncationRates plan",
+    "metrics.pass_at_k": "pass_at_k",
+    "problem": "Problem ProblemSet",
+    "program": "Check Execution Limits Program Status Strength TestResult",
+    "report": "report",
+    "results": "Estimate Results",
+    "sample": "Attempt Sample",
+    "samplers": "CanonicalSampler FunctionSampler RecordedSampler Sampler",
+    "sandbox": "Sandbox",
+    "store": "load_results",
+    "suites": "CallSuite Oracle ScriptSuite StdioSuite Suite",
+}
+_HOMES = {name: f"codeeval.{home}" for home, names in _NAMES.items() for name in names.split()}
+
+
+if not TYPE_CHECKING:  # a type checker is to know the names above, and no others
+
+    def __getattr__(name: str) -> Any:
+        if name in _HOMES:
+            value = getattr(importlib.import_module(_HOMES[name]), name)
+        elif name.startswith("_"):
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        else:
+            try:
+                return importlib.import_module(f"codeeval.{name}")
+            except ModuleNotFoundError as error:
+                if error.name != f"codeeval.{name}":
+                    raise
+                raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+class _Package(ModuleType):
+    """Keeps `codeeval.evaluate` the function also when somebody imports the module of that name."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, ModuleType) and name in _HOMES:
+            value = getattr(value, name)
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import json
 import subprocess
 import sys
+from pathlib import Path
 
-HEAVY = {"datasets", "huggingface_hub", "jsonlines", "multiprocess", "pandas", "torch", "transformers"}
+import pytest
+
+import codeeval
+
+HEAVY = {"datasets", "huggingface_hub", "jsonlines", "multiprocess", "numpy", "pandas", "torch", "transformers"}
 
 
 def test_importing_codeeval_imports_no_heavy_package() -> None:
@@ -24,3 +31,37 @@ def test_importing_codeeval_prints_nothing_and_starts_no_thread() -> None:
     imported = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True, timeout=60)
 
     assert (imported.stdout, imported.stderr) == ("", "")
+
+
+def test_names_are_found_where_type_checkers_are_told_that_they_are() -> None:
+    source = ast.parse(Path(codeeval.__file__).read_text())
+    (block,) = [n for n in source.body if isinstance(n, ast.If) and ast.unparse(n.test) == "TYPE_CHECKING"]
+    told = {
+        alias.name: f"{node.module}.{alias.name}" if node.module == "codeeval" else node.module
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+
+    assert sorted(told) == sorted(codeeval.__all__)
+    for name, home in told.items():
+        value = getattr(codeeval, name)
+        assert value is (sys.modules[home or ""] if inspect.ismodule(value) else getattr(sys.modules[home or ""], name))
+
+
+def test_a_function_is_not_hidden_by_the_module_of_its_name() -> None:
+    script = (
+        "import codeeval.evaluate, codeeval.report, codeeval as ce\n"
+        "assert callable(ce.evaluate) and callable(ce.report)\n"
+        "from codeeval.evaluate import rescore\n"
+        "assert ce.rescore is rescore and ce.metrics.PassAtK is ce.PassAtK\n"
+        "assert 'compare' in dir(ce)\n"
+    )
+
+    subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, timeout=60)
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
+        codeeval.nonsense  # type: ignore[attr-defined]  # noqa: B018
+    assert not hasattr(codeeval, "_private")
