@@ -70,7 +70,7 @@ class Limits:
     processes: int = 1
     "Processes that the program may have at a time, itself included."
     threads: int = 64
-    "Threads that the program may have at a time."
+    "Threads that the program may have at a time, its first included; more where it may have more processes."
     network: Network = "none"
     "`none`: no network at all; `loopback`: its own loopback interface; `host`: the machine's network."
 

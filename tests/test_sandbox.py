@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -213,3 +216,69 @@ assert refused(lambda: os.setuid(0) if os.getuid() else os.chroot("/"))
     execution = run("def f(x): return x + 1", Sandbox(), tests)
 
     assert execution.passed, execution.message
+
+
+# ------------------------------------------------------------------------------------------------ threads
+
+THREADS = """
+import threading
+def f(limit):
+    enough, started = threading.Event(), 0
+    try:
+        while started < 40:
+            threading.Thread(target=enough.wait, daemon=True).start()
+            started += 1
+    except RuntimeError:
+        pass
+    enough.set()
+    return started + 1
+"""
+
+ORDINARY_USER = f"""
+import os, sys
+from codeeval.sandbox import _namespaces, _rlimits
+{THREADS}
+if os.geteuid() == 0:
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+try:
+    pid = _namespaces.clone(_namespaces.zygote_flags(()))
+except OSError:
+    sys.exit(77)
+if pid == 0:
+    _rlimits.enter_job(10, 1 << 32, 1 << 20, int(sys.argv[1]))
+    os.write(1, b"%d" % f(0))
+    os._exit(0)
+os.waitpid(pid, 0)
+"""
+
+
+@pytest.mark.parametrize(("limit", "expected"), [(1, 1), (8, 8), (20, 20), (0, 41)])
+def test_an_ordinary_users_job_has_as_many_threads_as_it_may(limit: int, expected: int) -> None:
+    """0 is no limit: all 40 threads and the first one."""
+    command = [sys.executable, "-c", ORDINARY_USER, str(limit)]
+    ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+    if ended.returncode == 77:
+        pytest.skip("no user namespaces here")
+
+    assert (str(expected), "", 0) == (ended.stdout, ended.stderr, ended.returncode)
+
+
+@pytest.mark.parametrize("processes", [1, 4])
+def test_threads_and_further_processes_are_bounded_together(layers: frozenset[str], processes: int) -> None:
+    if os.geteuid() == 0 or not {"user", "pid", "rlimits"} <= layers:
+        pytest.skip("needs user namespaces, and a user who is not root: the kernel counts nothing for root")
+    tests = f"assert f(6) == {6 + processes - 1}"
+    suite = ce.ScriptSuite.of(tests, entry_point="f", strength=ce.Strength.SPLIT)
+    problem = ce.Problem.from_test("t/0", "", tests, "f")
+    limits = ce.Limits(threads=6, processes=processes)
+
+    with ce.LocalExecutor(workers=1) as executor:
+        execution = executor.run(suite.program(THREADS, problem=problem, limits=limits))
+
+    assert execution.passed, execution
+
+
+def test_forty_threads_are_within_the_default_limits() -> None:
+    assert run(THREADS, Sandbox(), "assert f(64) == 41").passed

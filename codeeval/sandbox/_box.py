@@ -25,7 +25,7 @@ _START_S = 30.0
 #: How long foreseen calls may take together before their answers are looked for one by one.
 _PATIENCE_S = 0.003
 #: Larger limits are no limits, and more than the kernel's calls can take.
-MAX_S, _MAX_BYTES = 1e8, 1 << 62
+MAX_S, _MAX_BYTES, _MAX_TASKS = 1e8, 1 << 62, 1 << 31
 
 
 # None of these is an Exception, so that tests which catch those don't catch them.
@@ -85,6 +85,7 @@ class Box:
             int(2 * min(limits["cpu_s"], MAX_S)) + 5,
             int(min(limits["memory_bytes"], _MAX_BYTES)),
             int(min(limits["file_bytes"], _MAX_BYTES)),
+            min(limits["threads"] + limits["processes"] - 1, _MAX_TASKS),
             limits["processes"] > 1,
             limits["network"] != "none",
         )

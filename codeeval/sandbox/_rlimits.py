@@ -24,7 +24,7 @@ def enter_zygote() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
 
 
-def enter_job(cpu_s: int, memory_bytes: int, file_bytes: int) -> None:
+def enter_job(cpu_s: int, memory_bytes: int, file_bytes: int, tasks: int) -> None:
     """Set one job's limits, soft and hard alike.
 
     CPU time is the backstop of the limit that is watched from outside. Memory is RLIMIT_DATA, private writable
@@ -34,12 +34,17 @@ def enter_job(cpu_s: int, memory_bytes: int, file_bytes: int) -> None:
         cpu_s: whole CPU seconds of one process.
         memory_bytes: private writable memory of one process.
         file_bytes: the largest file.
+        tasks: processes and threads of this user in this user namespace, ours included; 0 sets no limit. The kernel
+            exempts the machine's root, whatever it is called in the namespace.
     """
-    for kind, value in (
+    limits = [
         (resource.RLIMIT_CPU, cpu_s),
         (resource.RLIMIT_DATA, memory_bytes),
         (resource.RLIMIT_FSIZE, file_bytes),
-    ):
+    ]
+    if tasks:
+        limits.append((resource.RLIMIT_NPROC, tasks))
+    for kind, value in limits:
         try:
             resource.setrlimit(kind, (value, value))
         except ValueError:  # the limit that we are under ourselves is lower

@@ -37,8 +37,9 @@ LAYERS: Dict[str, str] = {
     **_seccomp.LAYERS,
 }
 
-#: J: whole CPU seconds, memory bytes, file bytes, whether it may have processes, whether it may have sockets.
-JOB = struct.Struct("!cqqq??")
+#: J: whole CPU seconds, memory bytes, file bytes, processes and threads together, whether it may have processes,
+#: whether it may have sockets.
+JOB = struct.Struct("!cqqqq??")
 #: Answer to C: CPU seconds.
 CLOCK = struct.Struct("!d")
 #: Answer to K: wait status, user and system CPU seconds, peak bytes, errno of a failed start.
@@ -201,7 +202,7 @@ class _Job:
     def __init__(self) -> None:
         self.flags = 0
         self.base_proc = 0
-        self.own_network = self.own_ipc = False
+        self.own_network = self.own_ipc = self.own_user = False
         self.proc = self.rlimits = False
         self.rules: Optional[_landlock.Rules] = None
         self.drop: Optional[_capabilities.Drop] = None
@@ -217,7 +218,7 @@ class _Job:
         if self.base_proc and os.stat("/proc").st_dev != self.base_proc:
             _namespaces.unmount("/proc")
 
-    def enter(self, cpu_s: int, memory_bytes: int, file_bytes: int, processes: bool, network: bool) -> None:
+    def enter(self, cpu_s: int, memory_bytes: int, file_bytes: int, tasks: int, processes: bool, network: bool) -> None:
         """Enter the layers; what the kernel refuses now, after it granted it to a probe, is our fault and raises."""
         if self.proc:
             _namespaces.fresh_proc()
@@ -227,7 +228,8 @@ class _Job:
         if self.rules is not None:
             self.rules.enter()
         if self.rlimits:
-            _rlimits.enter_job(cpu_s, memory_bytes, file_bytes)
+            # Without a user namespace, all that the user runs on this machine would count; in it, the zygote does too.
+            _rlimits.enter_job(cpu_s, memory_bytes, file_bytes, tasks + 1 if self.own_user else 0)
         if self.drop is not None:
             self.drop.enter()
         if self.filters:
@@ -245,7 +247,7 @@ def _prepare(
 ) -> _Job:
     """Find out, by doing, which layers a job can have; note those in `held`, and in `refused` why not."""
     job = _Job()
-    job.own_network, job.own_ipc = "net" in held, "ipc" in held
+    job.own_network, job.own_ipc, job.own_user = "net" in held, "ipc" in held, "user" in held
 
     def has(name: str, why: Optional[str]) -> bool:
         if why is None:
@@ -309,7 +311,7 @@ def _serve(channel: socket.socket, job: _Job, work: str, clean: Callable[[], Non
         message, fds = _receive(channel)
         order = message[:1]
         if order == b"J":
-            _, cpu_s, memory_bytes, file_bytes, processes, network = JOB.unpack(message)
+            _, cpu_s, memory_bytes, file_bytes, tasks, processes, network = JOB.unpack(message)
             failed = 0
             own = _namespaces.OWN_NETWORK if network and job.own_network else 0
             try:
@@ -319,7 +321,7 @@ def _serve(channel: socket.socket, job: _Job, work: str, clean: Callable[[], Non
             if pid == 0 and not failed:
                 try:
                     _become(fds, job.last_fd)
-                    job.enter(cpu_s, memory_bytes, file_bytes, processes, network)
+                    job.enter(cpu_s, memory_bytes, file_bytes, tasks, processes, network)
                     _harness.run(_SOCKET_FD, _AHEAD_FD)
                 finally:
                     os._exit(1)
