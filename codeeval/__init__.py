@@ -25,7 +25,7 @@ from codeeval.errors import (
 )
 from codeeval.evaluate import evaluate, evaluate_async, generate, rescore
 from codeeval.executors import Executor, LocalExecutor
-from codeeval.extract import Extraction, continuation, fenced, stop_at, until_stop
+from codeeval.extract import Extraction, continuation, fenced, sanitize, stop_at, until_stop
 from codeeval.history import History
 from codeeval.metrics import (
     BestAtK,
@@ -117,6 +117,7 @@ __all__ = [
     "report",
     "report_card",
     "rescore",
+    "sanitize",
     "stop_at",
     "until_stop",
 ]
