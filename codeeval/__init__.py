@@ -25,7 +25,8 @@ from codeeval.errors import (
 )
 from codeeval.evaluate import evaluate, evaluate_async, generate, rescore
 from codeeval.executors import Executor, LocalExecutor
-from codeeval.extract import Extraction, continuation, fenced, sanitize, stop_at, until_stop
+from codeeval.extract import Extraction, continuation, fenced, sanitize, stop_at, syncheck, until_stop
+from codeeval.extractors_compared import ExtractorComparison, compare_extractors
 from codeeval.history import History
 from codeeval.metrics import (
     BestAtK,
@@ -68,6 +69,7 @@ __all__ = [
     "ExecutionError",
     "Executor",
     "Extraction",
+    "ExtractorComparison",
     "FunctionSampler",
     "GPassAtK",
     "History",
@@ -101,6 +103,7 @@ __all__ = [
     "VerdictCache",
     "available",
     "compare",
+    "compare_extractors",
     "compare_many",
     "continuation",
     "errors",
@@ -119,5 +122,6 @@ __all__ = [
     "rescore",
     "sanitize",
     "stop_at",
+    "syncheck",
     "until_stop",
 ]

@@ -10,12 +10,14 @@ from codeeval.extract.names import EXTRACTORS, default_extractor, extractor_name
 from codeeval.extract.pipeline import extract
 from codeeval.extract.plain import bigcode_harness, continuation, stop_at, until_stop
 from codeeval.extract.sanitize import sanitize
+from codeeval.extract.syncheck import SyntaxReport, syncheck
 from codeeval.extract.sanitizers import bigcodebench, evalplus
 
 __all__ = [
     "EXTRACTORS",
     "Extraction",
     "Extractor",
+    "SyntaxReport",
     "bigcode_harness",
     "bigcodebench",
     "continuation",
@@ -28,5 +30,6 @@ __all__ = [
     "last_fence",
     "sanitize",
     "stop_at",
+    "syncheck",
     "until_stop",
 ]
