@@ -97,7 +97,7 @@ class _Attempts:
     """Bounds how much is parsed, so that hostile text takes time in proportion; real answers stay far below."""
 
     def __init__(self, n_chars: int) -> None:
-        self._left = 400 * n_chars + 4_000_000
+        self._left = 60 * n_chars + 500_000
 
     @property
     def are_used_up(self) -> bool:
