@@ -130,7 +130,7 @@ def write_sample_directory(root: Path_, programs: Iterable[Attempt | Sample]) ->
     for program in programs:
         sample = program.sample if isinstance(program, Attempt) else program
         if isinstance(program, Sample) and not program.metadata.get("solution"):
-            raise ValueError(f"{sample.task_id}, sample {sample.index}: a directory holds whole programs; sanitize first")
+            raise ValueError(f"{sample.task_id}, sample {sample.index}: wanted a whole program; sanitize first")
         code = program.code if isinstance(program, Attempt) else program.completion
         folder = Path(root) / sample.task_id.replace("/", "_")
         folder.mkdir(parents=True, exist_ok=True)
@@ -160,7 +160,7 @@ def write_evalplus_results(
             suites = list(attempt.executions)
             raise ValueError(f"{attempt.sample.task_id}: wanted a suite 'base', but got {suites}")
         status = {name: _EVALPLUS_WORDS.get(e.status, "fail") for name, e in attempt.executions.items()}
-        entry = {"task_id": attempt.sample.task_id, "solution": attempt.code}
+        entry: dict[str, Any] = {"task_id": attempt.sample.task_id, "solution": attempt.code}
         entry |= {"base_status": status["base"], "plus_status": status.get("plus")}
         entry |= {"base_fail_tests": [], "plus_fail_tests": []}
         by_task.setdefault(attempt.sample.task_id, []).append(entry)

@@ -10,8 +10,8 @@ from codeeval.extract.names import EXTRACTORS, default_extractor, extractor_name
 from codeeval.extract.pipeline import extract
 from codeeval.extract.plain import bigcode_harness, continuation, stop_at, until_stop
 from codeeval.extract.sanitize import sanitize
-from codeeval.extract.syncheck import SyntaxReport, syncheck
 from codeeval.extract.sanitizers import bigcodebench, evalplus
+from codeeval.extract.syncheck import SyntaxReport, syncheck
 
 __all__ = [
     "EXTRACTORS",

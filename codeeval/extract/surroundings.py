@@ -87,8 +87,7 @@ def _from_blocks(tree: ast.Module, others: Sequence[str], entry_point: str) -> l
 
 def _text(source: str, statement: ast.stmt) -> str:
     lines = source.split("\n")
-    first = min([statement.lineno, *(d.lineno for d in getattr(statement, "decorator_list", []))])
-    return "\n".join(lines[first - 1 : statement.end_lineno])
+    return "\n".join(lines[_first_line(statement) - 1 : statement.end_lineno])
 
 
 def _after_future(tree: ast.Module) -> int:
@@ -128,7 +127,8 @@ def without_examples(code: str, entry_point: str, *, from_prompt: bool) -> str:
 
 
 def _first_line(statement: ast.stmt) -> int:
-    return min([statement.lineno, *(d.lineno for d in getattr(statement, "decorator_list", []))])
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *(decorator.lineno for decorator in decorators)])
 
 
 def _until_redefined(body: list[ast.stmt], entry_point: str) -> list[ast.stmt]:

@@ -41,7 +41,9 @@ class SyntaxReport:
         for name in ("missing", "empty", "unparsable", "truncated", "unknown"):
             found = getattr(self, name)
             if found:
-                shown = ", ".join(entry if isinstance(entry, str) else f"{entry[0]}[{entry[1]}]" for entry in found[:10])
+                shown = ", ".join(
+                    entry if isinstance(entry, str) else f"{entry[0]}[{entry[1]}]" for entry in found[:10]
+                )
                 lines.append(f"{name:<10} {len(found):>6,}  {shown}{', …' if len(found) > 10 else ''}")
         return "\n".join(lines)
 
