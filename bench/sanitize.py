@@ -33,8 +33,10 @@ codes = [sanitize(row["prompt"] + "\\n" + row["completion"], row["entry_point"])
 """
 CODEEVAL = """
 import codeeval as ce
-problems = {r["task_id"]: ce.Problem.from_test(r["task_id"], r["prompt"], "assert " + r["entry_point"], r["entry_point"])
-            for r in rows}
+def problem(row):
+    name = row["entry_point"]
+    return ce.Problem.from_test(row["task_id"], row["prompt"], "assert " + name, name)
+problems = {row["task_id"]: problem(row) for row in rows}
 began, used = time.perf_counter(), cpu()
 codes = [row["solution"] for row in ce.sanitize(rows, problems.values(), extractor=sys.argv[2], progress=False)]
 """
