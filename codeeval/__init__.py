@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     )
     from codeeval.evaluate import evaluate, evaluate_async, generate, rescore
     from codeeval.executors import Executor, LocalExecutor
-    from codeeval.extract import Extraction, continuation, fenced, stop_at, until_stop
+    from codeeval.extract import Extraction, continuation, fenced, sanitize, stop_at, syncheck, until_stop
+    from codeeval.extractors_compared import ExtractorComparison, compare_extractors
     from codeeval.history import History
     from codeeval.metrics import (
         BestAtK,
@@ -75,6 +76,7 @@ __all__ = [
     "ExecutionError",
     "Executor",
     "Extraction",
+    "ExtractorComparison",
     "FunctionSampler",
     "GPassAtK",
     "History",
@@ -110,6 +112,7 @@ __all__ = [
     "VerdictCache",
     "available",
     "compare",
+    "compare_extractors",
     "compare_many",
     "continuation",
     "errors",
@@ -126,7 +129,9 @@ __all__ = [
     "report",
     "report_card",
     "rescore",
+    "sanitize",
     "stop_at",
+    "syncheck",
     "until_stop",
 ]
 
@@ -141,7 +146,8 @@ _NAMES = {
     "errors": "CodeEvalError DatasetError ExecutionError InvalidProblem NotComparable ResultsError SamplingError",
     "evaluate": "evaluate evaluate_async generate rescore",
     "executors": "Executor LocalExecutor",
-    "extract": "Extraction continuation fenced stop_at until_stop",
+    "extract": "Extraction continuation fenced sanitize stop_at syncheck until_stop",
+    "extractors_compared": "ExtractorComparison compare_extractors",
     "history": "History",
     "metrics": "BestAtK ByTag GPassAtK MajorityAtK Metric PassAtK PassPowK StatusRates TestPassFraction "
     "TruncationRates plan",

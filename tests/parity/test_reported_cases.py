@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -33,6 +33,32 @@ def cases() -> list[dict[str, Any]]:
     return [
         row for row in rows if row["language"] == "python" and row["mode"] == "function" and row["id"].startswith(KINDS)
     ]
+
+
+def answers() -> list[dict[str, Any]]:
+    """Give the cases in which code must be taken out of an answer first."""
+    if not CASES.is_file():
+        return []
+    rows = [json.loads(line) for line in CASES.read_text(encoding="utf-8").splitlines()]
+    return [row for row in rows if row["id"].startswith(("extract/", "stop/", "sanitise/"))]
+
+
+@pytest.mark.skipif(not answers(), reason="no reported cases: ../shared/cases is not beside this repository")
+def test_code_is_taken_out_of_every_reported_answer() -> None:
+    problems, samples = [], []
+    for case in answers():
+        style: Literal["completion", "chat"] = "chat" if case["mode"] == "chat" else "completion"
+        problems.append(
+            ce.Problem.from_test(case["id"], case["prompt"], case["test"], case["entry_point"], style=style)
+        )
+        samples.append(ce.Sample(task_id=case["id"], completion=case["completion"]))
+
+    results = ce.evaluate(problems, ce.RecordedSampler(samples), extract="codeeval", cache=False)
+
+    assert [] == [a.sample.task_id for a in results if not a.passed]
+    wanted = {case["id"]: case["extracted"] for case in answers() if case["mode"] == "chat"}
+    assert wanted == {a.sample.task_id: a.code for a in results if a.sample.task_id in wanted}
+    assert len(results) >= 5
 
 
 @pytest.mark.skipif(not cases(), reason="no reported cases: ../shared/cases is not beside this repository")

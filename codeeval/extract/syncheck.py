@@ -1,0 +1,93 @@
+"""What is wrong with samples before anything runs: tasks without one, and code that is empty, no Python or cut off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from codeeval.extract.cleaning import cleaned
+from codeeval.extract.extraction import Extractor, applied
+from codeeval.extract.names import default_extractor, extractor_named
+from codeeval.extract.syntax import parse
+from codeeval.problem import Problem
+from codeeval.sample import Sample
+
+__all__ = ["SyntaxReport", "syncheck"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyntaxReport:
+    """The samples that can't pass; a sample is named as (task id, index)."""
+
+    n_samples: int
+    missing: tuple[str, ...]
+    "Tasks without a sample."
+    empty: tuple[tuple[str, int], ...]
+    "Samples of which no code is left."
+    unparsable: tuple[tuple[str, int], ...]
+    "Samples whose code is no Python; other languages are not looked at."
+    truncated: tuple[tuple[str, int], ...]
+    "Samples that ended at a length limit (`finish_reason`), or whose thinking never ended; they may be fine."
+    unknown: tuple[str, ...]
+    "Tasks of samples that are not among the problems."
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether nothing was found."""
+        return not (self.missing or self.empty or self.unparsable or self.truncated or self.unknown)
+
+    def __str__(self) -> str:
+        lines = [f"{self.n_samples:,} samples" + (": nothing found" if self.is_clean else "")]
+        for name in ("missing", "empty", "unparsable", "truncated", "unknown"):
+            found = getattr(self, name)
+            if found:
+                shown = ", ".join(
+                    entry if isinstance(entry, str) else f"{entry[0]}[{entry[1]}]" for entry in found[:10]
+                )
+                lines.append(f"{name:<10} {len(found):>6,}  {shown}{', …' if len(found) > 10 else ''}")
+        return "\n".join(lines)
+
+
+def syncheck(
+    samples: Iterable[Sample], problems: Iterable[Problem], *, extractor: str | Extractor | None = None
+) -> SyntaxReport:
+    """Look for samples that can't pass, without running any.
+
+    Args:
+        samples: the samples, as `codeeval.formats.read_samples` gives them.
+        problems: what was asked.
+        extractor: how their code is taken; by default as `evaluate` would.
+    """
+    problems_by_id = {problem.task_id: problem for problem in problems}
+    chosen = default_extractor(problems_by_id.values()) if extractor is None else extractor_named(extractor)
+    missing = dict.fromkeys(problems_by_id)
+    empty, unparsable, truncated = [], [], []
+    unknown: dict[str, None] = {}
+    n_samples = 0
+    for sample in samples:
+        n_samples += 1
+        problem = problems_by_id.get(sample.task_id)
+        if problem is None:
+            unknown[sample.task_id] = None
+            continue
+        missing.pop(sample.task_id, None)
+        place = (sample.task_id, sample.index)
+        code = applied(chosen, sample, problem).code
+        if not code.strip() or not sample.completion.strip():
+            empty.append(place)
+        elif problem.language == "python" and parse(code) is None:
+            unparsable.append(place)
+        if sample.metadata.get("finish_reason") in _CUT_OFF or cleaned(sample.completion).is_truncated:
+            truncated.append(place)
+    return SyntaxReport(
+        n_samples=n_samples,
+        missing=tuple(missing),
+        empty=tuple(empty),
+        unparsable=tuple(unparsable),
+        truncated=tuple(truncated),
+        unknown=tuple(unknown),
+    )
+
+
+#: What servers and samplers say of a completion that reached the limit.
+_CUT_OFF = ("length", "max_tokens", "max_length")

@@ -1,0 +1,39 @@
+"""The same raw text is scored under several extractors, and what differs is shown."""
+
+from __future__ import annotations
+
+import pytest
+
+import codeeval as ce
+
+FENCED = "Sure:\n```python\ndef add(a, b):\n    return a + b\n```\n"
+PROBLEMS = ce.ProblemSet(
+    [ce.Problem.from_test(f"add/{i}", "def add(a, b):\n", "assert add(1, 2) == 3", "add") for i in range(2)]
+)
+SAMPLES = [
+    ce.Sample(task_id="add/0", completion=FENCED),
+    ce.Sample(task_id="add/1", completion="    return a + b\n"),
+]
+
+
+def test_the_verdicts_that_change_are_named_with_their_code() -> None:
+    found = ce.compare_extractors(SAMPLES, PROBLEMS, ["continuation", "codeeval"], progress=False)
+
+    assert [("add/0", {"continuation": False, "codeeval": True})] == [
+        (c.task_id, dict(c.passed)) for c in found.changed
+    ]
+    assert "def add(a, b):\n    return a + b\n" == found.changed[0].code["codeeval"]
+    assert "codeeval      2 of 2 samples passed (100.0%)" in str(found)
+    assert "add/0[0]" in found._repr_html_()
+    assert "<script" not in found._repr_html_()
+
+
+@pytest.mark.parametrize("names", [["codeeval"], ["codeeval", "codeeval"]])
+def test_one_extractor_is_nothing_to_compare(names: list[str]) -> None:
+    with pytest.raises(ValueError, match="two or more different"):
+        ce.compare_extractors(SAMPLES, PROBLEMS, names)
+
+
+def test_an_unknown_extractor_is_refused_with_the_one_that_may_be_meant() -> None:
+    with pytest.raises(ValueError, match="did you mean 'evalplus'"):
+        ce.compare_extractors(SAMPLES, PROBLEMS, ["codeeval", "evalplos"])
