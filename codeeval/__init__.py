@@ -44,6 +44,7 @@ from codeeval.metrics import (
 from codeeval.problem import Problem, ProblemSet
 from codeeval.program import Check, Execution, Limits, Program, Status, Strength, TestResult
 from codeeval.report import report
+from codeeval.rerun import Rerun
 from codeeval.results import Estimate, Results
 from codeeval.sample import Attempt, Sample
 from codeeval.samplers import CanonicalSampler, FunctionSampler, RecordedSampler, Sampler
@@ -84,6 +85,7 @@ __all__ = [
     "Program",
     "ProgressBar",
     "RecordedSampler",
+    "Rerun",
     "Results",
     "ResultsError",
     "Sample",

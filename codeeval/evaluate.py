@@ -20,6 +20,7 @@ from codeeval.executors.base import Executor
 from codeeval.extract import Extractor, continuation
 from codeeval.metrics import Metric, PassAtK
 from codeeval.problem import Problem, ProblemSet
+from codeeval.rerun import Rerun
 from codeeval.results import Results
 from codeeval.run import Run, closing, executor_description
 from codeeval.sample import Attempt, Sample
@@ -47,6 +48,7 @@ def evaluate(
     cache: Cache = True,
     deduplicate: bool = True,
     max_unjudged: float = 0.01,
+    rerun: Rerun | None = None,
 ) -> Results:
     """Score a sampler's completions on problems.
 
@@ -66,6 +68,7 @@ def evaluate(
         cache: verdicts of earlier runs: True (the user's cache), False, a file, or a `VerdictCache`.
         deduplicate: executes identical programs once. Turn it off, and the cache, to see flaky ones differ.
         max_unjudged: the share of attempts that may end in a fault of ours before the scores are withheld.
+        rerun: runs programs again, to mark the flaky ones (`Results.flaky`); the first verdict is the one that counts.
 
     Raises:
         ValueError: an argument is wrong, a metric needs more samples than there are, or the extractor failed.
@@ -78,18 +81,29 @@ def evaluate(
     n = _n_samples(n_samples, metrics, sampler, problems)
     _check(problems, sampler, metrics, n, source="" if n_samples is not None else "the sampler")
     with _judging(
-        problems, sampler, executor, n, extract, out, callbacks, progress, cache, deduplicate, max_unjudged
+        problems, sampler, executor, n, extract, out, callbacks, progress, cache, deduplicate, max_unjudged, rerun
     ) as (run, executor, notifier):
-        return _follow(run, sampler, executor, metrics, notifier)
+        return _follow(run, sampler, executor, metrics, notifier, rerun)
 
 
-def _follow(run: Run, sampler: Sampler, executor: Executor, metrics: Sequence[Metric], notifier: Notifier) -> Results:
+def _follow(
+    run: Run,
+    sampler: Sampler,
+    executor: Executor,
+    metrics: Sequence[Metric],
+    notifier: Notifier,
+    rerun: Rerun | None,
+) -> Results:
     """Follow the straight line: samples → programs → executions → attempts → metrics."""
     samples = run.recorded(_drawn(sampler, run))
     programs = run.unfinished(samples)
     with closing(executor.execute(programs)) as executions:
         for i, execution in executions:
             run.record(i, execution)  # tells the callbacks of every attempt that this completes
+    if rerun is not None:
+        with closing(executor.execute(run.again())) as executions:
+            for i, execution in executions:
+                run.record_again(i, execution)
     results = run.finish(metrics)
     notifier.on_end(results)
     return results
@@ -178,6 +192,7 @@ def rescore(
     cache: Cache = True,
     deduplicate: bool = True,
     max_unjudged: float = 0.01,
+    rerun: Rerun | None = None,
 ) -> Results:
     """Judge a run's recorded completions again, under changed tests, limits or extractor; execute what changed only.
 
@@ -195,6 +210,7 @@ def rescore(
         cache: as for `evaluate`.
         deduplicate: as for `evaluate`.
         max_unjudged: as for `evaluate`.
+        rerun: as for `evaluate`.
 
     Raises:
         ResultsError: `run` is no run directory or is damaged, or `out` can't be used.
@@ -207,10 +223,10 @@ def rescore(
     _check(problems, sampler, metrics, n, source="the run")
     extract = extract or _extractor_named(sampler.manifest.get("extractor"))
     with _judging(
-        problems, sampler, executor, n, extract, out, callbacks, progress, cache, deduplicate, max_unjudged
-    ) as (rerun, executor, notifier):
-        rerun.take_over(sampler.executions_for(executor))
-        return _follow(rerun, sampler, executor, metrics, notifier)
+        problems, sampler, executor, n, extract, out, callbacks, progress, cache, deduplicate, max_unjudged, rerun
+    ) as (judged_anew, executor, notifier):
+        judged_anew.take_over(sampler.executions_for(executor))
+        return _follow(judged_anew, sampler, executor, metrics, notifier, rerun)
 
 
 class _RecordedRun:
@@ -284,6 +300,7 @@ def _judging(
     cache: Cache,
     deduplicate: bool,
     max_unjudged: float,
+    rerun: Rerun | None,
 ) -> Iterator[tuple[Run, Executor, Notifier]]:
     """Open everything that judging needs, and close what was opened here, however the run ends."""
     if not 0 <= max_unjudged <= 1:
@@ -303,6 +320,7 @@ def _judging(
             cache=verdicts,
             deduplicate=deduplicate,
             max_unjudged=max_unjudged,
+            rerun=rerun,
             on_sample=notifier.on_sample,
             on_attempt=notifier.on_attempt,
         ) as run,

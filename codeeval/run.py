@@ -31,10 +31,11 @@ from codeeval.extract import Extraction, Extractor
 from codeeval.metrics import Metric
 from codeeval.problem import Problem, ProblemSet
 from codeeval.program import Execution, Limits, Program
+from codeeval.rerun import Rerun
 from codeeval.results import Results, Tags
 from codeeval.sample import Attempt, Sample
 from codeeval.samplers.base import Sampler, describe
-from codeeval.store import SCHEMA, ExecutionRecord, RunDirectory, SampleKey, SuiteKey, logger, score
+from codeeval.store import SCHEMA, ExecutionRecord, RunDirectory, SampleKey, SuiteKey, logger, reruns_of, score
 
 __all__ = ["Run"]
 
@@ -54,6 +55,7 @@ class Run:
         cache: verdicts of other runs.
         deduplicate: whether identical programs are executed once.
         max_unjudged: the share of attempts that may go unjudged before the scores are withheld.
+        rerun: which programs are run again once all have a verdict; None for none.
         on_sample: called with every sample of the run.
         on_attempt: called with every attempt of the run, taken over or new, once its last suite is in.
 
@@ -73,6 +75,7 @@ class Run:
         cache: VerdictCache | None = None,
         deduplicate: bool = True,
         max_unjudged: float | None = None,
+        rerun: Rerun | None = None,
         on_sample: Callable[[Sample], None] = lambda sample: None,
         on_attempt: Callable[[Attempt], None] = lambda attempt: None,
     ) -> None:
@@ -90,6 +93,8 @@ class Run:
         self._fingerprint = executor.fingerprint() if executor is not None else ""
         self._cache = cache if self._fingerprint else None
         self._deduplicate = deduplicate
+        self._rerun = rerun
+        self._reruns: dict[SuiteKey, list[ExecutionRecord]] = {}
         self._on_sample, self._on_attempt = on_sample, on_attempt
         self._taken_over: dict[SuiteKey, ExecutionRecord] = {}
         self._known: dict[str, Execution] = {}  # digest → verdict
@@ -98,13 +103,16 @@ class Run:
         self._is_drained = False  # whether every program was asked for
         self._incomplete: dict[SampleKey, dict[str, ExecutionRecord]] = {}
         self._free: dict[str, list[int]] = {}  # task_id → indices that have no sample yet
-        self.manifest = _manifest(problems, sampler, n_samples, executor, self._fingerprint, extract, max_unjudged)
+        self.manifest = _manifest(
+            problems, sampler, n_samples, executor, self._fingerprint, extract, max_unjudged, rerun
+        )
         self._directory: RunDirectory | None = None
         if out is not None:
             self._directory = RunDirectory(out, self.manifest, compare_sampler=not self._fixed_indices)
             self.manifest = self._directory.manifest
             self.samples |= self._directory.samples
             self.take_over(self._directory.executions)
+            self._reruns = self._directory.reruns
             self._directory.write_tags(_tags(problems))
         self._on_disk = set(self._taken_over)
 
@@ -191,9 +199,7 @@ class Run:
             ExecutionError: no such program is running: the executor gave the same position twice.
             ResultsError: it could not be written.
         """
-        slots = self._in_flight.pop(position, None)
-        if slots is None:
-            raise ExecutionError(f"the executor gave an execution for position {position}, where no program is running")
+        slots = self._taken_out(position)
         digest = slots[0].digest
         self._running.pop(digest, None)
         if execution.judged and self._deduplicate:
@@ -202,6 +208,40 @@ class Run:
             self._cache.put(digest, self._fingerprint, execution)
         for slot in slots:
             self._settle(slot, execution)
+
+    def again(self) -> Iterator[Program]:
+        """Give the programs that the rerun policy asks for, as often as it does, for `record_again`.
+
+        What a run directory holds of them is not run another time. No cache is asked.
+        """
+        if self._rerun is None:
+            return
+        self._is_drained = False
+        position = 0
+        for slots in self._to_run_again(self._rerun):
+            program = next(p for slot, p in self._slots(slots[0].sample) if slot.suite == slots[0].suite)
+            for _ in range(self._rerun.times - min(map(self._n_again, slots))):
+                self._in_flight[position] = slots
+                position += 1
+                yield program
+        self._is_drained = True
+
+    def record_again(self, position: int, execution: Execution) -> None:
+        """Write what became of a program that was run again; the verdict that counts stays as it is.
+
+        Raises:
+            ExecutionError: no such program is running: the executor gave the same position twice.
+            ResultsError: it could not be written.
+        """
+        slots = self._taken_out(position)
+        if self._rerun is None or not execution.judged:
+            return  # a fault of ours says nothing about the program
+        for slot in slots:
+            if self._n_again(slot) < self._rerun.times:
+                record = slot.with_execution(execution)
+                if self._directory:
+                    self._directory.add_rerun(record)
+                self._reruns.setdefault(slot.key, []).append(record)
 
     def finish(self, metrics: Iterable[Metric]) -> Results:
         """Compute the metrics and close the run's files.
@@ -212,6 +252,7 @@ class Run:
         if self._in_flight or not self._is_drained:
             raise ExecutionError(f"the executor ended with {len(self._in_flight) or 'more'} programs left to execute")
         self._say_what_is_missing()
+        self.attempts = [self._marked(attempt) for attempt in self.attempts]
         results = score(self.manifest, self.problems.task_ids, self.attempts, metrics, _tags(self.problems))
         if self._directory:
             self._directory.finish(results.to_dict(), finished=_now())
@@ -342,6 +383,13 @@ class Run:
             f"but gave {taken!r:.200} for {where}"
         )
 
+    def _taken_out(self, position: int) -> list[_Slot]:
+        """Give who waits for the program at `position`, which is running no more."""
+        slots = self._in_flight.pop(position, None)
+        if slots is None:
+            raise ExecutionError(f"the executor gave an execution for position {position}, where no program is running")
+        return slots
+
     def _lookup(self, slot: _Slot) -> Execution | None:
         mine = self._taken_over.get(slot.key)
         if mine is not None and mine.digest == slot.digest:
@@ -371,6 +419,28 @@ class Run:
         self.attempts.append(attempt)
         self._on_attempt(attempt)
 
+    # --- reruns
+
+    def _to_run_again(self, rerun: Rerun) -> Iterable[list[_Slot]]:
+        """Give who waits for the same rerun: the slots of one program, or each alone without deduplication."""
+        waiting: dict[Any, list[_Slot]] = {}
+        for attempt in self.attempts:
+            for slot, _ in self._slots(attempt.sample):
+                if rerun.wants(attempt.executions[slot.suite]):
+                    waiting.setdefault(slot.digest if self._deduplicate else slot.key, []).append(slot)
+        return waiting.values()
+
+    def _n_again(self, slot: _Slot) -> int:
+        """Count how often this slot's program was run again."""
+        return sum(record.digest == slot.digest for record in self._reruns.get(slot.key, ()))
+
+    def _marked(self, attempt: Attempt) -> Attempt:
+        """Give an attempt with its reruns."""
+        if not any((*_key(attempt), suite) in self._reruns for suite in attempt.executions):
+            return attempt
+        firsts = [slot.with_execution(attempt.executions[slot.suite]) for slot, _ in self._slots(attempt.sample)]
+        return dataclasses.replace(attempt, reruns=reruns_of(firsts, self._reruns))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Slot:
@@ -399,6 +469,10 @@ class _Slot:
         )
 
 
+def _key(attempt: Attempt) -> SampleKey:
+    return attempt.sample.task_id, attempt.sample.index
+
+
 def name_of(extract: Extractor) -> str:
     """Name an extractor for the manifest, the same in every process: no addresses."""
     if isinstance(extract, functools.partial):
@@ -422,6 +496,7 @@ def _manifest(
     fingerprint: str,
     extract: Extractor | None,
     max_unjudged: float | None,
+    rerun: Rerun | None,
 ) -> dict[str, Any]:
     manifest = {
         "schema": SCHEMA,
@@ -440,6 +515,7 @@ def _manifest(
         "executor": executor_description(executor, fingerprint) if executor is not None else None,
         "extractor": name_of(extract) if extract is not None else None,
         "max_unjudged": max_unjudged,
+        "rerun": rerun.describe() if rerun is not None else None,
         "started": _now(),
         "finished": None,
         "task_ids": list(problems.task_ids),
