@@ -48,6 +48,7 @@ def evaluate(
     cache: Cache = True,
     deduplicate: bool = True,
     max_unjudged: float = 0.01,
+    max_error_rate: float = 0.1,
     rerun: Rerun | None = None,
 ) -> Results:
     """Score a sampler's completions on problems.
@@ -68,6 +69,8 @@ def evaluate(
         cache: verdicts of earlier runs: True (the user's cache), False, a file, or a `VerdictCache`.
         deduplicate: executes identical programs once. Turn it off, and the cache, to see flaky ones differ.
         max_unjudged: the share of attempts that may end in a fault of ours before the scores are withheld.
+        max_error_rate: the share of the attempts asked for, and at least ten, whose end in a fault of ours stops the
+            run early, without scores; the same call goes on from there. Below `max_unjudged` it counts as that.
         rerun: runs programs again, to mark the flaky ones (`Results.flaky`); the first verdict is the one that counts.
 
     Raises:
@@ -81,7 +84,19 @@ def evaluate(
     n = _n_samples(n_samples, metrics, sampler, problems)
     _check(problems, sampler, metrics, n, source="" if n_samples is not None else "the sampler")
     with _judging(
-        problems, sampler, executor, n, extract, out, callbacks, progress, cache, deduplicate, max_unjudged, rerun
+        problems,
+        sampler,
+        executor,
+        n,
+        extract,
+        out,
+        callbacks,
+        progress,
+        cache,
+        deduplicate,
+        max_unjudged,
+        max_error_rate,
+        rerun,
     ) as (run, executor, notifier):
         return _follow(run, sampler, executor, metrics, notifier, rerun)
 
@@ -100,7 +115,14 @@ def _follow(
     with closing(executor.execute(programs)) as executions:
         for i, execution in executions:
             run.record(i, execution)  # tells the callbacks of every attempt that this completes
-    if rerun is not None:
+            if run.has_failed:
+                logger.warning(
+                    "The run is stopped: more of the %d attempts asked for could not be judged than max_error_rate "
+                    "allows. What is finished is kept; the same call goes on from there.",
+                    run.n_expected,
+                )
+                break
+    if rerun is not None and not run.has_failed:
         with closing(executor.execute(run.again())) as executions:
             for i, execution in executions:
                 run.record_again(i, execution)
@@ -192,6 +214,7 @@ def rescore(
     cache: Cache = True,
     deduplicate: bool = True,
     max_unjudged: float = 0.01,
+    max_error_rate: float = 0.1,
     rerun: Rerun | None = None,
 ) -> Results:
     """Judge a run's recorded completions again, under changed tests, limits or extractor; execute what changed only.
@@ -210,6 +233,7 @@ def rescore(
         cache: as for `evaluate`.
         deduplicate: as for `evaluate`.
         max_unjudged: as for `evaluate`.
+        max_error_rate: as for `evaluate`.
         rerun: as for `evaluate`.
 
     Raises:
@@ -223,7 +247,19 @@ def rescore(
     _check(problems, sampler, metrics, n, source="the run")
     extract = extract or _extractor_named(sampler.manifest.get("extractor"))
     with _judging(
-        problems, sampler, executor, n, extract, out, callbacks, progress, cache, deduplicate, max_unjudged, rerun
+        problems,
+        sampler,
+        executor,
+        n,
+        extract,
+        out,
+        callbacks,
+        progress,
+        cache,
+        deduplicate,
+        max_unjudged,
+        max_error_rate,
+        rerun,
     ) as (judged_anew, executor, notifier):
         judged_anew.take_over(sampler.executions_for(executor))
         return _follow(judged_anew, sampler, executor, metrics, notifier, rerun)
@@ -300,11 +336,14 @@ def _judging(
     cache: Cache,
     deduplicate: bool,
     max_unjudged: float,
+    max_error_rate: float,
     rerun: Rerun | None,
 ) -> Iterator[tuple[Run, Executor, Notifier]]:
     """Open everything that judging needs, and close what was opened here, however the run ends."""
     if not 0 <= max_unjudged <= 1:
         raise ValueError(f"max_unjudged is a share between 0 and 1, but got {max_unjudged!r}")
+    if not 0 <= max_error_rate <= 1:
+        raise ValueError(f"max_error_rate is a share between 0 and 1, but got {max_error_rate!r}")
     with (
         _told_when_interrupted() as opened,
         _executor(executor) as executor,
@@ -320,6 +359,7 @@ def _judging(
             cache=verdicts,
             deduplicate=deduplicate,
             max_unjudged=max_unjudged,
+            max_error_rate=max_error_rate,
             rerun=rerun,
             on_sample=notifier.on_sample,
             on_attempt=notifier.on_attempt,

@@ -41,6 +41,9 @@ __all__ = ["Run"]
 
 _I = TypeVar("_I", bound=Iterable[Any])
 
+#: Fewer faults than these stop no run, whatever their share: there is little to save.
+_MANY_FAULTS = 10
+
 
 class Run:
     """What is asked for, what is there, and what became of it; in memory, and on disk where `out` says so.
@@ -55,6 +58,7 @@ class Run:
         cache: verdicts of other runs.
         deduplicate: whether identical programs are executed once.
         max_unjudged: the share of attempts that may go unjudged before the scores are withheld.
+        max_error_rate: the share of the attempts asked for that may go unjudged before the run had better stop.
         rerun: which programs are run again once all have a verdict; None for none.
         on_sample: called with every sample of the run.
         on_attempt: called with every attempt of the run, taken over or new, once its last suite is in.
@@ -75,6 +79,7 @@ class Run:
         cache: VerdictCache | None = None,
         deduplicate: bool = True,
         max_unjudged: float | None = None,
+        max_error_rate: float = 1.0,
         rerun: Rerun | None = None,
         on_sample: Callable[[Sample], None] = lambda sample: None,
         on_attempt: Callable[[Attempt], None] = lambda attempt: None,
@@ -93,6 +98,9 @@ class Run:
         self._fingerprint = executor.fingerprint() if executor is not None else ""
         self._cache = cache if self._fingerprint else None
         self._deduplicate = deduplicate
+        # Never below max_unjudged: a run is stopped only where its score would be withheld whatever came after.
+        self._max_error_rate = max(max_error_rate, max_unjudged or 0.0)
+        self._n_unjudged = 0
         self._rerun = rerun
         self._reruns: dict[SuiteKey, list[ExecutionRecord]] = {}
         self._on_sample, self._on_attempt = on_sample, on_attempt
@@ -125,6 +133,11 @@ class Run:
     def n_expected(self) -> int:
         """How many samples are asked for in all."""
         return len(self.problems) * self.n_samples
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether so many attempts went unjudged that going on is of no use."""
+        return self._n_unjudged >= _MANY_FAULTS and self._n_unjudged > self._max_error_rate * self.n_expected
 
     def take_over(self, records: Mapping[SuiteKey, ExecutionRecord]) -> None:
         """Use the verdicts of these records wherever the program is still the same."""
@@ -244,21 +257,21 @@ class Run:
                 self._reruns.setdefault(slot.key, []).append(record)
 
     def finish(self, metrics: Iterable[Metric]) -> Results:
-        """Compute the metrics and close the run's files.
+        """Compute the metrics and close the run's files; one that has failed stays unfinished.
 
         Raises:
             ExecutionError: some programs got no execution.
         """
-        if self._in_flight or not self._is_drained:
+        if (self._in_flight or not self._is_drained) and not self.has_failed:
             raise ExecutionError(f"the executor ended with {len(self._in_flight) or 'more'} programs left to execute")
         self._say_what_is_missing()
         self.attempts = [self._marked(attempt) for attempt in self.attempts]
         results = score(self.manifest, self.problems.task_ids, self.attempts, metrics, _tags(self.problems))
+        finished = None if self.has_failed else _now()
         if self._directory:
-            self._directory.finish(results.to_dict(), finished=_now())
-            results.manifest["finished"] = self._directory.manifest["finished"]
-        else:
-            results.manifest["finished"] = _now()
+            self._directory.finish(results.to_dict(), finished=finished)
+            finished = self._directory.manifest["finished"]
+        results.manifest["finished"] = finished
         return results
 
     def finish_samples(self) -> list[Sample]:
@@ -417,6 +430,7 @@ class Run:
         executions = {name: found[name].execution for name in suites}
         attempt = Attempt(sample=slot.sample, code=found[next(iter(suites))].code, executions=executions)
         self.attempts.append(attempt)
+        self._n_unjudged += not attempt.judged
         self._on_attempt(attempt)
 
     # --- reruns

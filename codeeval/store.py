@@ -169,14 +169,14 @@ class RunDirectory:
         if tags != _read_tags(self.path):
             _replace(self.path / TAGS, tags)
 
-    def finish(self, summary: Mapping[str, Any] | None, *, finished: str) -> None:
-        """Make everything durable, write metrics.json, and say in the manifest when the run was finished."""
+    def finish(self, summary: Mapping[str, Any] | None, *, finished: str | None) -> None:
+        """Make everything durable, write metrics.json, and say in the manifest when the run was finished, if it is."""
         for log in (self._sample_log, self._execution_log, self._rerun_log):
             if log is not None:
                 log.sync()
         if summary is not None:
             _replace(self.path / METRICS, summary)
-        if self.manifest.get("finished") is None:
+        if self.manifest.get("finished") is None and finished is not None:
             self.manifest["finished"] = finished
             _replace(self.path / MANIFEST, self.manifest)
 
