@@ -17,6 +17,7 @@ import operator
 import os
 import platform
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,6 +42,8 @@ __all__ = ["Run"]
 
 _I = TypeVar("_I", bound=Iterable[Any])
 
+#: Seconds without a new program, after which a repeated one is given to the executor so that it is heard.
+_SILENT_S = 1.0
 #: Fewer faults than these stop no run, whatever their share: there is little to save.
 _MANY_FAULTS = 10
 
@@ -62,6 +65,7 @@ class Run:
         rerun: which programs are run again once all have a verdict; None for none.
         on_sample: called with every sample of the run.
         on_attempt: called with every attempt of the run, taken over or new, once its last suite is in.
+        clock: gives seconds; tells a sampler that is slow.
 
     Raises:
         ResultsError: the directory cannot be used for this run; says why.
@@ -83,6 +87,7 @@ class Run:
         rerun: Rerun | None = None,
         on_sample: Callable[[Sample], None] = lambda sample: None,
         on_attempt: Callable[[Attempt], None] = lambda attempt: None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.problems = problems
         self.n_samples = n_samples
@@ -103,6 +108,7 @@ class Run:
         self._n_unjudged = 0
         self._rerun = rerun
         self._reruns: dict[SuiteKey, list[ExecutionRecord]] = {}
+        self._clock = clock
         self._on_sample, self._on_attempt = on_sample, on_attempt
         self._taken_over: dict[SuiteKey, ExecutionRecord] = {}
         self._known: dict[str, Execution] = {}  # digest → verdict
@@ -191,18 +197,21 @@ class Run:
             ValueError: the extractor raised; says on which sample.
         """
         position = 0
+        given_at = self._clock()
         with closing(samples):
             for sample in samples:
                 for slot, program in self._slots(sample):
                     known = self._lookup(slot)
                     if known is not None:
                         self._settle(slot, known)
-                    elif self._deduplicate and slot.digest in self._running:
+                    elif self._waits_for_other(slot, self._clock() - given_at):
                         self._running[slot.digest].append(slot)
                     else:
-                        self._in_flight[position] = self._running[slot.digest] = [slot]
+                        self._in_flight[position] = [slot]
+                        self._running.setdefault(slot.digest, self._in_flight[position])
                         position += 1
                         yield program
+                        given_at = self._clock()
         self._is_drained = True
 
     def record(self, position: int, execution: Execution) -> None:
@@ -214,9 +223,10 @@ class Run:
         """
         slots = self._taken_out(position)
         digest = slots[0].digest
-        self._running.pop(digest, None)
+        if self._running.get(digest) is slots:
+            del self._running[digest]
         if execution.judged and self._deduplicate:
-            self._known[digest] = execution
+            execution = self._known.setdefault(digest, execution)
         if self._cache is not None:
             self._cache.put(digest, self._fingerprint, execution)
         for slot in slots:
@@ -402,6 +412,14 @@ class Run:
         if slots is None:
             raise ExecutionError(f"the executor gave an execution for position {position}, where no program is running")
         return slots
+
+    def _waits_for_other(self, slot: _Slot, silent_s: float) -> bool:
+        """Say whether this program waits for the verdict on an identical one that is running.
+
+        Not where no program was given for long: an executor can give verdicts only when it is given programs, so that
+        a slow sampler which repeats itself would hold them all back. The program is then executed once more.
+        """
+        return self._deduplicate and slot.digest in self._running and silent_s < _SILENT_S
 
     def _lookup(self, slot: _Slot) -> Execution | None:
         mine = self._taken_over.get(slot.key)

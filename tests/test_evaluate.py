@@ -17,10 +17,11 @@ from codeeval.callbacks import Callback
 from codeeval.errors import ExecutionError, ResultsError, SamplingError
 from codeeval.evaluate import evaluate, evaluate_async, generate, rescore
 from codeeval.executors.base import Executor
-from codeeval.extract import Extraction, fenced
+from codeeval.extract import Extraction, continuation, fenced
 from codeeval.metrics import PassAtK, StatusRates
 from codeeval.problem import Problem, ProblemSet
 from codeeval.program import Execution, Program, Status
+from codeeval.run import Run
 from codeeval.sample import Attempt, Sample
 from codeeval.samplers.canonical import CanonicalSampler
 from codeeval.samplers.recorded import RecordedSampler
@@ -796,3 +797,34 @@ def test_a_few_faults_stop_no_small_run() -> None:
 def test_a_senseless_error_rate_is_refused(rate: float) -> None:
     with pytest.raises(ValueError, match="max_error_rate is a share"):
         evaluate(problem_set(), CanonicalSampler(), FakeExecutor(), max_error_rate=rate)
+
+
+def test_a_slow_sampler_that_repeats_itself_holds_no_verdict_back() -> None:
+    now = [0.0]
+    judged: list[Attempt] = []
+    n_judged_at_draw: list[int] = []
+
+    class Slow(ScriptedSampler):
+        def sample(self, problems: Sequence[Problem], n: int) -> Iterator[Sample]:
+            for sample in super().sample(problems, n):
+                now[0] += 2.0
+                n_judged_at_draw.append(len(judged))
+                yield sample
+
+    sampler, executor = Slow([RIGHT] * 5), FakeExecutor(workers=2)
+    run = Run(
+        problem_set(1),
+        sampler,
+        n_samples=5,
+        executor=executor,
+        extract=continuation,
+        on_attempt=judged.append,
+        clock=lambda: now[0],
+    )
+    (asked,) = run.unsampled()
+    for position, execution in executor.execute(run.unfinished(run.recorded(sampler.sample(*asked)))):
+        run.record(position, execution)
+
+    assert n_judged_at_draw == [0, 0, 1, 2, 3]
+    assert len(executor.executed) == 2
+    assert len(judged) == 5
