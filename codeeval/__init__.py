@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from codeeval.problem import Problem, ProblemSet
     from codeeval.program import Check, Execution, Limits, Program, Status, Strength, TestResult
     from codeeval.report import report
+    from codeeval.rerun import Rerun
     from codeeval.results import Estimate, Results
     from codeeval.sample import Attempt, Sample
     from codeeval.samplers import CanonicalSampler, FunctionSampler, RecordedSampler, Sampler
@@ -94,6 +95,7 @@ __all__ = [
     "Program",
     "ProgressBar",
     "RecordedSampler",
+    "Rerun",
     "Results",
     "ResultsError",
     "Sample",
@@ -155,6 +157,7 @@ _NAMES = {
     "problem": "Problem ProblemSet",
     "program": "Check Execution Limits Program Status Strength TestResult",
     "report": "report",
+    "rerun": "Rerun",
     "results": "Estimate Results",
     "sample": "Attempt Sample",
     "samplers": "CanonicalSampler FunctionSampler RecordedSampler Sampler",

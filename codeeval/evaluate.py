@@ -20,6 +20,7 @@ from codeeval.executors.base import Executor
 from codeeval.extract import Extractor, default_extractor, extractor_named
 from codeeval.metrics import Metric, PassAtK
 from codeeval.problem import Problem, ProblemSet
+from codeeval.rerun import Rerun
 from codeeval.results import Results
 from codeeval.run import Run, closing, executor_description
 from codeeval.sample import Attempt, Sample
@@ -48,6 +49,8 @@ def evaluate(
     deduplicate: bool = True,
     max_unjudged: float = 0.01,
     metadata: Mapping[str, Any] | None = None,
+    max_error_rate: float = 0.1,
+    rerun: Rerun | None = None,
 ) -> Results:
     """Score a sampler's completions on problems.
 
@@ -71,6 +74,9 @@ def evaluate(
         max_unjudged: the share of attempts that may end in a fault of ours before the scores are withheld.
         metadata: your notes on the run, as JSON data; kept in its manifest. `{"step": 500}` is the checkpoint's step
             that `History` orders by.
+        max_error_rate: the share of the attempts asked for, and at least ten, whose end in a fault of ours stops the
+            run early, without scores; the same call goes on from there. Below `max_unjudged` it counts as that.
+        rerun: runs programs again, to mark the flaky ones (`Results.flaky`); the first verdict is the one that counts.
 
     Raises:
         ValueError: an argument is wrong, a metric needs more samples than there are, or the extractor failed.
@@ -84,18 +90,49 @@ def evaluate(
     n = _n_samples(n_samples, metrics, sampler, problems)
     _check(problems, sampler, metrics, n, source="" if n_samples is not None else "the sampler")
     with _judging(
-        problems, sampler, executor, n, extract, out, callbacks, progress, cache, deduplicate, max_unjudged, metadata
+        problems,
+        sampler,
+        executor,
+        n,
+        extract,
+        out,
+        callbacks,
+        progress,
+        cache,
+        deduplicate,
+        max_unjudged,
+        metadata,
+        max_error_rate,
+        rerun,
     ) as (run, executor, notifier):
-        return _follow(run, sampler, executor, metrics, notifier)
+        return _follow(run, sampler, executor, metrics, notifier, rerun)
 
 
-def _follow(run: Run, sampler: Sampler, executor: Executor, metrics: Sequence[Metric], notifier: Notifier) -> Results:
+def _follow(
+    run: Run,
+    sampler: Sampler,
+    executor: Executor,
+    metrics: Sequence[Metric],
+    notifier: Notifier,
+    rerun: Rerun | None,
+) -> Results:
     """Follow the straight line: samples → programs → executions → attempts → metrics."""
     samples = run.recorded(_drawn(sampler, run))
     programs = run.unfinished(samples)
     with closing(executor.execute(programs)) as executions:
         for i, execution in executions:
             run.record(i, execution)  # tells the callbacks of every attempt that this completes
+            if run.has_failed:
+                logger.warning(
+                    "The run is stopped: more of the %d attempts asked for could not be judged than max_error_rate "
+                    "allows. What is finished is kept; the same call goes on from there.",
+                    run.n_expected,
+                )
+                break
+    if rerun is not None and not run.has_failed:
+        with closing(executor.execute(run.again())) as executions:
+            for i, execution in executions:
+                run.record_again(i, execution)
     results = run.finish(metrics)
     notifier.on_end(results)
     return results
@@ -187,6 +224,8 @@ def rescore(
     cache: Cache = True,
     deduplicate: bool = True,
     max_unjudged: float = 0.01,
+    max_error_rate: float = 0.1,
+    rerun: Rerun | None = None,
 ) -> Results:
     """Judge a run's recorded completions again, under changed tests, limits or extractor; execute what changed only.
 
@@ -204,6 +243,8 @@ def rescore(
         cache: as for `evaluate`.
         deduplicate: as for `evaluate`.
         max_unjudged: as for `evaluate`.
+        max_error_rate: as for `evaluate`.
+        rerun: as for `evaluate`.
 
     Raises:
         ResultsError: `run` is no run directory or is damaged, or `out` can't be used.
@@ -217,10 +258,23 @@ def rescore(
     metadata = sampler.manifest.get("metadata")
     extract = extractor_named(extract or _extractor_of(sampler.manifest, problems))
     with _judging(
-        problems, sampler, executor, n, extract, out, callbacks, progress, cache, deduplicate, max_unjudged, metadata
-    ) as (rerun, executor, notifier):
-        rerun.take_over(sampler.executions_for(executor))
-        return _follow(rerun, sampler, executor, metrics, notifier)
+        problems,
+        sampler,
+        executor,
+        n,
+        extract,
+        out,
+        callbacks,
+        progress,
+        cache,
+        deduplicate,
+        max_unjudged,
+        metadata,
+        max_error_rate,
+        rerun,
+    ) as (judged_anew, executor, notifier):
+        judged_anew.take_over(sampler.executions_for(executor))
+        return _follow(judged_anew, sampler, executor, metrics, notifier, rerun)
 
 
 class _RecordedRun:
@@ -295,11 +349,15 @@ def _judging(
     deduplicate: bool,
     max_unjudged: float,
     metadata: Mapping[str, Any] | None,
+    max_error_rate: float,
+    rerun: Rerun | None,
 ) -> Iterator[tuple[Run, Executor, Notifier]]:
     """Open everything that judging needs, and close what was opened here, however the run ends."""
     if not 0 <= max_unjudged <= 1:
         raise ValueError(f"max_unjudged is a share between 0 and 1, but got {max_unjudged!r}")
     _check_metadata(metadata)
+    if not 0 <= max_error_rate <= 1:
+        raise ValueError(f"max_error_rate is a share between 0 and 1, but got {max_error_rate!r}")
     with (
         _told_when_interrupted() as opened,
         _executor(executor) as executor,
@@ -316,6 +374,8 @@ def _judging(
             deduplicate=deduplicate,
             max_unjudged=max_unjudged,
             metadata=metadata,
+            max_error_rate=max_error_rate,
+            rerun=rerun,
             on_sample=notifier.on_sample,
             on_attempt=notifier.on_attempt,
         ) as run,

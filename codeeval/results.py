@@ -181,6 +181,11 @@ class Results:
         """How many attempts have no verdict, because a fault of ours ended them."""
         return len(self.attempts) - int(self.counts()[0].sum())
 
+    @property
+    def flaky(self) -> tuple[str, ...]:
+        """The problems of which a program passed in one run and not in another; known where a `Rerun` was asked for."""
+        return tuple(dict.fromkeys(a.sample.task_id for a in self.attempts if a.is_flaky))
+
     def counts(self, suite: str | None = None) -> Counts:
         """Give (n, c) per problem: judged and passing attempts, each of shape (P,).
 
@@ -256,6 +261,11 @@ class Results:
             tags={task_id: tags for task_id, tags in self.tags.items() if task_id in wanted},
         )
 
+    def stable(self) -> Results:
+        """Give these results without the flaky problems, and without metrics: those are to be computed anew."""
+        flaky = set(self.flaky)
+        return self.subset(task_id for task_id in self.task_ids if task_id not in flaky)
+
     def failures(self, task_id: str | None = None) -> _display.Failures:
         """Give the attempts that did not pass, of one problem or of all; renders with program, test and values.
 
@@ -309,7 +319,7 @@ class Results:
             "problems": {"scored": self.n_scored, "of": len(self.task_ids)},
             "attempts": {"judged": int(n.sum()), "passed": int(c.sum()), "not_judged": self.n_unjudged},
             "status": self.status_counts(),
-        }
+        } | ({"flaky": list(self.flaky)} if self.flaky else {})
 
     def __str__(self) -> str:
         return _display.text(self)

@@ -16,6 +16,7 @@ import operator
 import os
 import platform
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,14 +32,20 @@ from codeeval.extract.extraction import applied, name_of
 from codeeval.metrics import Metric
 from codeeval.problem import Problem, ProblemSet
 from codeeval.program import Execution, Limits, Program
+from codeeval.rerun import Rerun
 from codeeval.results import Results, Tags
 from codeeval.sample import Attempt, Sample
 from codeeval.samplers.base import Sampler, describe
-from codeeval.store import SCHEMA, ExecutionRecord, RunDirectory, SampleKey, SuiteKey, logger, score
+from codeeval.store import SCHEMA, ExecutionRecord, RunDirectory, SampleKey, SuiteKey, logger, reruns_of, score
 
 __all__ = ["Run"]
 
 _I = TypeVar("_I", bound=Iterable[Any])
+
+#: Seconds without a new program, after which a repeated one is given to the executor so that it is heard.
+_SILENT_S = 1.0
+#: Fewer faults than these stop no run, whatever their share: there is little to save.
+_MANY_FAULTS = 10
 
 
 class Run:
@@ -55,8 +62,11 @@ class Run:
         deduplicate: whether identical programs are executed once.
         max_unjudged: the share of attempts that may go unjudged before the scores are withheld.
         metadata: the caller's notes on the run, as JSON data.
+        max_error_rate: the share of the attempts asked for that may go unjudged before the run had better stop.
+        rerun: which programs are run again once all have a verdict; None for none.
         on_sample: called with every sample of the run.
         on_attempt: called with every attempt of the run, taken over or new, once its last suite is in.
+        clock: gives seconds; tells a sampler that is slow.
 
     Raises:
         ResultsError: the directory cannot be used for this run; says why.
@@ -75,8 +85,11 @@ class Run:
         deduplicate: bool = True,
         max_unjudged: float | None = None,
         metadata: Mapping[str, Any] | None = None,
+        max_error_rate: float = 1.0,
+        rerun: Rerun | None = None,
         on_sample: Callable[[Sample], None] = lambda sample: None,
         on_attempt: Callable[[Attempt], None] = lambda attempt: None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.problems = problems
         self.n_samples = n_samples
@@ -92,6 +105,12 @@ class Run:
         self._fingerprint = executor.fingerprint() if executor is not None else ""
         self._cache = cache if self._fingerprint else None
         self._deduplicate = deduplicate
+        # Never below max_unjudged: a run is stopped only where its score would be withheld whatever came after.
+        self._max_error_rate = max(max_error_rate, max_unjudged or 0.0)
+        self._n_unjudged = 0
+        self._rerun = rerun
+        self._reruns: dict[SuiteKey, list[ExecutionRecord]] = {}
+        self._clock = clock
         self._on_sample, self._on_attempt = on_sample, on_attempt
         self._taken_over: dict[SuiteKey, ExecutionRecord] = {}
         self._known: dict[str, Execution] = {}  # digest → verdict
@@ -102,7 +121,7 @@ class Run:
         self._free: dict[str, list[int]] = {}  # task_id → indices that have no sample yet
         self._protocols: dict[str, dict[str, str]] = {}  # suite → task_id → protocol of its programs
         self.manifest = _manifest(
-            problems, sampler, n_samples, executor, self._fingerprint, extract, max_unjudged, metadata
+            problems, sampler, n_samples, executor, self._fingerprint, extract, max_unjudged, metadata, rerun
         )
         self._directory: RunDirectory | None = None
         if out is not None:
@@ -110,6 +129,7 @@ class Run:
             self.manifest = self._directory.manifest
             self.samples |= self._directory.samples
             self.take_over(self._directory.executions)
+            self._reruns = self._directory.reruns
             self._directory.write_tags(_tags(problems))
         self._on_disk = set(self._taken_over)
 
@@ -122,6 +142,11 @@ class Run:
     def n_expected(self) -> int:
         """How many samples are asked for in all."""
         return len(self.problems) * self.n_samples
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether so many attempts went unjudged that going on is of no use."""
+        return self._n_unjudged >= _MANY_FAULTS and self._n_unjudged > self._max_error_rate * self.n_expected
 
     def take_over(self, records: Mapping[SuiteKey, ExecutionRecord]) -> None:
         """Use the verdicts of these records wherever the program is still the same."""
@@ -175,18 +200,21 @@ class Run:
             ValueError: the extractor raised; says on which sample.
         """
         position = 0
+        given_at = self._clock()
         with closing(samples):
             for sample in samples:
                 for slot, program in self._slots(sample):
                     known = self._lookup(slot)
                     if known is not None:
                         self._settle(slot, known)
-                    elif self._deduplicate and slot.digest in self._running:
+                    elif self._waits_for_other(slot, self._clock() - given_at):
                         self._running[slot.digest].append(slot)
                     else:
-                        self._in_flight[position] = self._running[slot.digest] = [slot]
+                        self._in_flight[position] = [slot]
+                        self._running.setdefault(slot.digest, self._in_flight[position])
                         position += 1
                         yield program
+                        given_at = self._clock()
         self._is_drained = True
 
     def record(self, position: int, execution: Execution) -> None:
@@ -196,34 +224,68 @@ class Run:
             ExecutionError: no such program is running: the executor gave the same position twice.
             ResultsError: it could not be written.
         """
-        slots = self._in_flight.pop(position, None)
-        if slots is None:
-            raise ExecutionError(f"the executor gave an execution for position {position}, where no program is running")
+        slots = self._taken_out(position)
         digest = slots[0].digest
-        self._running.pop(digest, None)
+        if self._running.get(digest) is slots:
+            del self._running[digest]
         if execution.judged and self._deduplicate:
-            self._known[digest] = execution
+            execution = self._known.setdefault(digest, execution)
         if self._cache is not None:
             self._cache.put(digest, self._fingerprint, execution)
         for slot in slots:
             self._settle(slot, execution)
 
+    def again(self) -> Iterator[Program]:
+        """Give the programs that the rerun policy asks for, as often as it does, for `record_again`.
+
+        What a run directory holds of them is not run another time. No cache is asked.
+        """
+        if self._rerun is None:
+            return
+        self._is_drained = False
+        position = 0
+        for slots in self._to_run_again(self._rerun):
+            program = next(p for slot, p in self._slots(slots[0].sample) if slot.suite == slots[0].suite)
+            for _ in range(self._rerun.times - min(map(self._n_again, slots))):
+                self._in_flight[position] = slots
+                position += 1
+                yield program
+        self._is_drained = True
+
+    def record_again(self, position: int, execution: Execution) -> None:
+        """Write what became of a program that was run again; the verdict that counts stays as it is.
+
+        Raises:
+            ExecutionError: no such program is running: the executor gave the same position twice.
+            ResultsError: it could not be written.
+        """
+        slots = self._taken_out(position)
+        if self._rerun is None or not execution.judged:
+            return  # a fault of ours says nothing about the program
+        for slot in slots:
+            if self._n_again(slot) < self._rerun.times:
+                record = slot.with_execution(execution)
+                if self._directory:
+                    self._directory.add_rerun(record)
+                self._reruns.setdefault(slot.key, []).append(record)
+
     def finish(self, metrics: Iterable[Metric]) -> Results:
-        """Compute the metrics and close the run's files.
+        """Compute the metrics and close the run's files; one that has failed stays unfinished.
 
         Raises:
             ExecutionError: some programs got no execution.
         """
-        if self._in_flight or not self._is_drained:
+        if (self._in_flight or not self._is_drained) and not self.has_failed:
             raise ExecutionError(f"the executor ended with {len(self._in_flight) or 'more'} programs left to execute")
         self._say_what_is_missing()
         self.manifest["protocol"] = {name: _shared(by_id) for name, by_id in self._protocols.items()}
+        self.attempts = [self._marked(attempt) for attempt in self.attempts]
         results = score(self.manifest, self.problems.task_ids, self.attempts, metrics, _tags(self.problems))
+        finished = None if self.has_failed else _now()
         if self._directory:
-            self._directory.finish(results.to_dict(), finished=_now())
-            results.manifest["finished"] = self._directory.manifest["finished"]
-        else:
-            results.manifest["finished"] = _now()
+            self._directory.finish(results.to_dict(), finished=finished)
+            finished = self._directory.manifest["finished"]
+        results.manifest["finished"] = finished
         return results
 
     def finish_samples(self) -> list[Sample]:
@@ -338,6 +400,21 @@ class Run:
         taken = applied(self._extract, sample, problem)
         return taken.code, taken.rule
 
+    def _taken_out(self, position: int) -> list[_Slot]:
+        """Give who waits for the program at `position`, which is running no more."""
+        slots = self._in_flight.pop(position, None)
+        if slots is None:
+            raise ExecutionError(f"the executor gave an execution for position {position}, where no program is running")
+        return slots
+
+    def _waits_for_other(self, slot: _Slot, silent_s: float) -> bool:
+        """Say whether this program waits for the verdict on an identical one that is running.
+
+        Not where no program was given for long: an executor can give verdicts only when it is given programs, so that
+        a slow sampler which repeats itself would hold them all back. The program is then executed once more.
+        """
+        return self._deduplicate and slot.digest in self._running and silent_s < _SILENT_S
+
     def _lookup(self, slot: _Slot) -> Execution | None:
         mine = self._taken_over.get(slot.key)
         if mine is not None and mine.digest == slot.digest:
@@ -365,7 +442,30 @@ class Run:
         executions = {name: found[name].execution for name in suites}
         attempt = Attempt(sample=slot.sample, code=found[next(iter(suites))].code, executions=executions)
         self.attempts.append(attempt)
+        self._n_unjudged += not attempt.judged
         self._on_attempt(attempt)
+
+    # --- reruns
+
+    def _to_run_again(self, rerun: Rerun) -> Iterable[list[_Slot]]:
+        """Give who waits for the same rerun: the slots of one program, or each alone without deduplication."""
+        waiting: dict[Any, list[_Slot]] = {}
+        for attempt in self.attempts:
+            for slot, _ in self._slots(attempt.sample):
+                if rerun.wants(attempt.executions[slot.suite]):
+                    waiting.setdefault(slot.digest if self._deduplicate else slot.key, []).append(slot)
+        return waiting.values()
+
+    def _n_again(self, slot: _Slot) -> int:
+        """Count how often this slot's program was run again."""
+        return sum(record.digest == slot.digest for record in self._reruns.get(slot.key, ()))
+
+    def _marked(self, attempt: Attempt) -> Attempt:
+        """Give an attempt with its reruns."""
+        if not any((*_key(attempt), suite) in self._reruns for suite in attempt.executions):
+            return attempt
+        firsts = [slot.with_execution(attempt.executions[slot.suite]) for slot, _ in self._slots(attempt.sample)]
+        return dataclasses.replace(attempt, reruns=reruns_of(firsts, self._reruns))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -395,6 +495,10 @@ class _Slot:
         )
 
 
+def _key(attempt: Attempt) -> SampleKey:
+    return attempt.sample.task_id, attempt.sample.index
+
+
 def executor_description(executor: Executor, fingerprint: str) -> dict[str, Any]:
     """Say what a verdict of this executor depends on."""
     return dict(executor.describe()) | {"fingerprint": fingerprint}
@@ -409,6 +513,7 @@ def _manifest(
     extract: Extractor | None,
     max_unjudged: float | None,
     metadata: Mapping[str, Any] | None,
+    rerun: Rerun | None,
 ) -> dict[str, Any]:
     manifest = {
         "schema": SCHEMA,
@@ -430,6 +535,7 @@ def _manifest(
         "extractor": name_of(extract) if extract is not None else None,
         "max_unjudged": max_unjudged,
         "metadata": dict(metadata) if metadata else None,
+        "rerun": rerun.describe() if rerun is not None else None,
         "started": _now(),
         "finished": None,
         "task_ids": list(problems.task_ids),

