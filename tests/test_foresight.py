@@ -106,12 +106,12 @@ def test_the_longest_run_of_the_tests_is_foreseen_and_one_that_differs_ends_it()
 
     foresight.learn("tests", calls[:3])
     foresight.learn("tests", calls[:2])
-    assert foresight.calls("tests") == calls[:3]
+    assert foresight.calls("tests", "f") == calls[:3]
     foresight.learn("tests", calls)
-    assert foresight.calls("tests") == calls[:64]
+    assert foresight.calls("tests", "f") == calls[:64]
     foresight.give_up("tests")
     foresight.learn("tests", calls)
-    assert foresight.calls("tests") == []
+    assert foresight.calls("tests", "f") == []
 
 
 def test_huge_arguments_are_not_foreseen() -> None:
@@ -119,4 +119,4 @@ def test_huge_arguments_are_not_foreseen() -> None:
 
     foresight.learn("tests", [["f", [1], {}], ["f", ["x" * 100_000], {}]])
 
-    assert foresight.calls("tests") == [["f", [1], {}]]
+    assert foresight.calls("tests", "f") == [["f", [1], {}]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, NoReturn, Sequence, Tuple
+from typing import Any, Callable, Dict, List, NoReturn, Optional, Sequence, Tuple
 
 from codeeval.sandbox import _codec
 from codeeval.sandbox._box import Box, CallerGone, Stop
@@ -34,6 +34,8 @@ class Candidate:
         self.foreseen = foreseen
         self.made: List[Call] = []
         "The calls made so far, as long as their arguments were plain data."
+        self.n_free: Optional[int] = None
+        "How many of them were made before the candidate changed an argument, which may be given to it again."
         self.kept: List[Any] = []
 
     def function(self, name: str, target: Any) -> Callable[..., Any]:
@@ -196,6 +198,8 @@ class Candidate:
             pairs = list(zip(args, values)) + [(kwargs[k], named[k]) for k in kwargs]
         except (TypeError, ValueError, KeyError):
             self.box.stop(violation="sent damaged arguments")
+        if self.n_free is None:
+            self.n_free = len(self.made)
         for old, new in pairs:
             _codec.apply_mutation(old, self.decode(new))
 

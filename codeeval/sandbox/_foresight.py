@@ -5,12 +5,16 @@ the calls that the same tests made before, makes them in that order as soon as t
 answers where the judge finds them without having been woken for each. The tests then run as ever. Each answer is used
 for the very call that was foreseen, in the same order; once the tests ask for another one, the child is of no more
 use, since it may have made calls that these tests don't make: the program is judged afresh, without foresight.
+
+Calls that may hold what a candidate has answered are never foreseen, or another one could read its answers off them.
 """
 
 from __future__ import annotations
 
 import marshal
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Set
+
+from codeeval.sandbox import _feedback
 
 __all__ = ["Call", "Foresight", "key"]
 
@@ -33,10 +37,20 @@ class Foresight:
 
     def __init__(self) -> None:
         self._calls: Dict[str, Optional[List[Call]]] = {}
+        self._free: Set[str] = set()
+        "Tests whose calls are known not to depend on the answers."
 
-    def calls(self, tests: str) -> List[Call]:
-        """Give the calls that these tests are expected to make."""
-        return self._calls.get(tests) or []
+    def calls(self, tests: str, entry_point: str) -> List[Call]:
+        """Give the calls that these tests are expected to make, whatever the candidate answers."""
+        calls = self._calls.get(tests)
+        if not calls:
+            return []
+        if tests not in self._free:  # looked into only now: many tests are run just once
+            if _feedback.feeds_back(tests, entry_point):
+                self.give_up(tests)
+                return []
+            self._free.add(tests)
+        return calls
 
     def learn(self, tests: str, calls: List[Call]) -> None:
         """Note the calls that tests have made; failing ones make fewer, so the longest list counts."""
@@ -45,6 +59,7 @@ class Foresight:
             return
         if len(self._calls) >= _MOST_TESTS:
             self._calls.clear()
+            self._free.clear()
         chosen, size = [], 0
         for call in calls[:_MOST_CALLS]:
             size += len(key(call))

@@ -393,7 +393,7 @@ def _run_split(judge: _Judge, box: Box, check: Dict[str, Any], program: Dict[str
     tests = check["source"]
     wanted = list(check["names"]) + list(check["modules"])
     # What the tests read from the candidate's module, they read before they call anything.
-    foreseen = [] if wanted else judge.foresight.calls(tests)
+    foreseen = [] if wanted else judge.foresight.calls(tests, check["entry_point"])
     _send(box, program, foreseen)
     candidate = Candidate(box, foreseen)
     namespace: Dict[str, Any] = {"__name__": "tests"}
@@ -412,7 +412,7 @@ def _run_split(judge: _Judge, box: Box, check: Dict[str, Any], program: Dict[str
     try:
         exec(judge.code(tests, _TESTS), namespace)
     finally:
-        judge.foresight.learn(tests, candidate.made)
+        judge.foresight.learn(tests, candidate.made[: candidate.n_free])
     candidate.finish()
 
 

@@ -24,6 +24,7 @@ __all__ = [
     "enter_zygote",
     "fresh_proc",
     "fresh_tmpfs",
+    "heed_signals",
     "probe_job",
     "zygote_flags",
 ]
@@ -207,6 +208,29 @@ def fresh_proc() -> None:
     """Mount a /proc that shows this pid namespace alone."""
     flags = ctypes.c_ulong(_MS_NOSUID | _MS_NODEV | _MS_NOEXEC)
     _check(_load().mount(b"proc", b"/proc", b"proc", flags, None), "mount /proc")
+
+
+def heed_signals() -> None:
+    """Let the signals that end a process end the first one of a pid namespace too; children inherit it.
+
+    The kernel drops what such a process sends itself unless there is a handler. This one is C's abort(), whose last
+    resort, an illegal instruction, does end it: the wait status shows a crash, though of another signal. Python is
+    not told, so a program sees the default handlers. SIGKILL can have no handler, and abort() itself needs
+    SIGABRT's and SIGSEGV's default ones: these three are dropped still. A real fault never is.
+    """
+    libc = _load()
+    libc.signal.argtypes = [ctypes.c_int, ctypes.c_void_p]
+    libc.signal.restype = ctypes.c_void_p
+    abort = ctypes.cast(libc.abort, ctypes.c_void_p)
+    for number in _ENDING:
+        libc.signal(number, abort)
+
+
+_ENDING = [
+    getattr(signal, "SIG" + name)
+    for name in ("HUP", "QUIT", "USR1", "USR2", "ALRM", "TERM", "VTALRM", "PROF")
+    if hasattr(signal, "SIG" + name)
+]
 
 
 def loopback_up() -> None:

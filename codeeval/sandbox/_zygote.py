@@ -191,6 +191,8 @@ def _main(channel: socket.socket, config: Dict[str, Any], wanted: "set[str]", fl
     channel.send(("ready " + ",".join(held)).encode())
     channel.send("\n".join("%s=%s" % item for item in refused.items()).encode() or b"\n")
     _harness.rehearse()
+    if job.flags:
+        _namespaces.heed_signals()
     gc.collect()
     gc.freeze()
     _serve(channel, job, work, clean)

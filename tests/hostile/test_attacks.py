@@ -539,6 +539,86 @@ ATTACKS = {
         (F,),
         layers=("seccomp",),
     ),
+    "trace_and_jump": Attack(
+        "a trace function cannot skip the tests; it may well loop",
+        "import sys\ndef jump(frame, event, arg):\n  if event == 'line':\n    try: frame.f_lineno += 1\n"
+        "    except ValueError: pass\n  return jump\nsys.settrace(jump)\ndef f(x): return 3",
+        (F, X, CRASHED, T),
+        strengths=split,
+    ),
+    "patch_the_test_framework": Attack(
+        "nor do patched unittest, json and sys.modules make a verdict",
+        "import json, sys, unittest\nunittest.TestCase.assertEqual = lambda *a, **k: None\n"
+        "json.dumps = json.loads = lambda *a, **k: ['passed']\nfor m in list(sys.modules):\n"
+        "  if m not in ('builtins', 'sys'): sys.modules[m] = None\ndef f(x): return 3",
+        (F,),
+        strengths=split,
+    ),
+    "pickle_payload": Attack(
+        "bytes that would run code when unpickled are bytes",
+        "import os, pickle, struct\nclass P:\n"
+        "  def __reduce__(s): return (os.system, ('touch /tmp/codeeval-was-here',))\n"
+        "t = pickle.dumps(P())\nos.write(3, struct.pack('!i', len(t)) + t)\ndef f(x): return P()",
+        (TAMPERED, F),
+    ),
+    "object_that_pickles_to_a_call": Attack(
+        "and nothing is pickled on its way",
+        "import os\nclass P:\n  def __reduce__(s): return (os.system, ('touch /tmp/codeeval-was-here',))\n"
+        "def f(x): return [P()]",
+        (F,),
+    ),
+    "raise_the_limits": Attack(
+        "no limit can be raised again",
+        "import resource as r\ndef f(x):\n  for kind in (r.RLIMIT_CPU, r.RLIMIT_DATA, r.RLIMIT_FSIZE, r.RLIMIT_CORE):\n"
+        "    try:\n      r.setrlimit(kind, (r.RLIM_INFINITY, r.RLIM_INFINITY))\n      return 2\n"
+        "    except (ValueError, OSError): pass\n  return 3",
+        (F,),
+        layers=("capabilities",),
+    ),
+    "thread_bomb": Attack(
+        "threads without end, end",
+        "import threading, time\ndef f(x):\n  while True: threading.Thread(target=time.sleep, args=(60,)).start()",
+        (F, M, T, CRASHED),
+        layers=("pid",),
+        limits=IDLE,
+    ),
+    "fork_bomb": Attack(
+        "so do processes",
+        "import os\ndef f(x):\n  while True: os.fork()",
+        (F,),
+        layers=("pid", "seccomp"),
+    ),
+    "memory_by_mmap": Attack(
+        "memory that is mapped counts",
+        "import mmap\ndef f(x):\n  m = mmap.mmap(-1, 1 << 31, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n  return 2",
+        (F, M),
+    ),
+    "sitecustomize": Attack(
+        "a module that Python would import when it starts is not found by anybody",
+        "import os, sys\nfor d in ('.', os.environ['HOME'], *sys.path):\n"
+        "  for name in ('sitecustomize.py', 'usercustomize.py'):\n    try:\n"
+        "      with open(os.path.join(d, name), 'w') as file: file.write('import os; os._exit(0)')\n"
+        "    except OSError: pass\ndef f(x): return 3",
+        (F,),
+        layers=("mount",),
+    ),
+    "links_out_of_the_box": Attack(
+        "a link leads no further than its name",
+        "import os\ndef f(x):\n  os.symlink('/etc', 'e')\n  try:\n"
+        "    open('e/codeeval-was-here', 'w').close()\n    return 2\n  except OSError: pass\n  try:\n"
+        "    os.link('/etc/passwd', 'p')\n    open('p', 'a').close()\n    return 2\n  except OSError: return 3",
+        (F,),
+        layers=("mount",),
+    ),
+    "memory_of_relatives": Attack(
+        "no relative's memory or descriptors can be opened",
+        "import os\ndef f(x):\n  for pid in {os.getppid(), *range(1, 400)} - {os.getpid()}:\n"
+        "    for name in ('mem', 'environ', 'fd/3'):\n      try:\n"
+        "        open('/proc/%d/%s' % (pid, name), 'rb').close()\n"
+        "        return 2\n      except OSError: pass\n  return 3",
+        (F,),
+        layers=("proc",),
+    ),
 }
 
 #: What an attack leaves behind → what the next program must not see.

@@ -1,0 +1,124 @@
+"""How a program that ends itself is reported: as pid 1 of its namespace, whose default signals the kernel drops."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from codeeval.executors.local import LocalExecutor
+from codeeval.problem import Problem
+from codeeval.program import Limits, Program, Status, Strength
+from codeeval.sandbox import Sandbox
+
+LIMITS = Limits(cpu_s=1.0, wall_s=3.0, memory_bytes=512 << 20)
+
+CRASHED, EXIT, FAILED = Status.CRASHED, Status.EARLY_EXIT, Status.FAILED
+DEATHS = {
+    "abort": ("import os; os.abort()", CRASHED, "SIGABRT"),
+    "kill_kill": ("import os; os.kill(os.getpid(), 9)", CRASHED, ""),
+    "kill_term": ("import os; os.kill(os.getpid(), 15)", CRASHED, "SIGTERM"),
+    "kill_segv": ("import os; os.kill(os.getpid(), 11)", CRASHED, "SIGSEGV"),
+    "kill_abrt": ("import os; os.kill(os.getpid(), 6)", CRASHED, "SIGABRT"),
+    "kill_int": ("import os; os.kill(os.getpid(), 2)", FAILED, "KeyboardInterrupt"),
+    "raise_term": ("import signal; signal.raise_signal(15)", CRASHED, "SIGTERM"),
+    "raise_segv": ("import signal; signal.raise_signal(11)", CRASHED, "SIGSEGV"),
+    "raise_usr1": ("import signal; signal.raise_signal(10)", CRASHED, "SIGUSR1"),
+    "alarm": ("import signal; signal.alarm(1); signal.pause()", CRASHED, "SIGALRM"),
+    "faulthandler": ("import faulthandler; faulthandler._sigsegv()", CRASHED, "SIGSEGV"),
+    "null": ("import ctypes; ctypes.string_at(0)", CRASHED, "SIGSEGV"),
+    "c_abort": ("import ctypes; ctypes.CDLL(None).abort()", CRASHED, "SIGABRT"),
+    "c_assert": ("import ctypes; ctypes.CDLL(None).__assert_fail(b'x', b'f.c', 1, b'f')", CRASHED, "SIGABRT"),
+    "os_exit": ("import os; os._exit(3)", EXIT, "code 3"),
+    "c_exit": ("import ctypes; ctypes.CDLL(None).exit(0)", EXIT, "code 0"),
+    "sys_exit": ("import sys; sys.exit(3)", EXIT, "SystemExit(3)"),
+    "thread": (
+        "import threading\n  t = threading.Thread(target=lambda: 1 / 0)\n  t.start()\n  t.join()",
+        FAILED,
+        "f(1) gave None",
+    ),
+}
+
+#: What the kernel drops without a chance to hear of it: the program lives on, and its tests decide.
+DROPPED = {DEATHS[name][0] for name in ("kill_kill", "kill_abrt", "kill_segv", "raise_segv", "faulthandler")}
+
+
+def has_pid_1(executor: LocalExecutor) -> bool:
+    return "pid" in executor.describe()["isolation"]["held"]
+
+
+def program(code: str, limits: Limits = LIMITS, strength: Strength = Strength.SPLIT) -> Program:
+    problem = Problem.from_test("death/0", "", "assert f(1) == 2", "f", strength=strength, limits=limits)
+    return problem.suites["tests"].program(code, problem=problem, limits=limits)
+
+
+@pytest.fixture(scope="module", params=["all layers", "no layers"])
+def executor(request: pytest.FixtureRequest) -> Iterator[LocalExecutor]:
+    sandbox = Sandbox() if request.param == "all layers" else Sandbox(layers=("rlimits",))
+    with LocalExecutor(workers=1, sandbox=sandbox) as executor:
+        yield executor
+
+
+@pytest.mark.parametrize("strength", [Strength.SPLIT, Strength.SAME_BOX], ids=str)
+@pytest.mark.parametrize(("code", "status", "says"), DEATHS.values(), ids=DEATHS)
+def test_a_program_that_ends_itself_has_the_status_that_a_user_expects(
+    executor: LocalExecutor, code: str, status: Status, says: str, strength: Strength
+) -> None:
+    execution = executor.run(program(f"def f(x):\n  {code}", strength=strength))
+
+    assert not execution.passed
+    if has_pid_1(executor) and code in DROPPED:
+        assert execution.status is FAILED, execution
+        return
+    assert execution.status is status, execution
+    if strength is Strength.SPLIT and not (has_pid_1(executor) and status is CRASHED):
+        assert says in execution.message, execution
+
+
+def test_a_program_sees_the_default_handlers_and_its_own_work(executor: LocalExecutor) -> None:
+    """What lets the first process of a namespace die of a signal is out of a program's sight and way."""
+    code = (
+        "import os, signal\nheard = []\n"
+        "assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL\n"
+        "signal.signal(signal.SIGTERM, lambda *a: heard.append(2))\n"
+        "def f(x):\n  os.kill(os.getpid(), signal.SIGTERM)\n  return heard[0]"
+    )
+
+    execution = executor.run(program(code))
+
+    assert execution.passed, execution
+
+
+@pytest.mark.parametrize("depth", [1, 2], ids=["child", "orphan"])
+def test_processes_that_a_program_leaves_behind_end_with_it(executor: LocalExecutor, depth: int) -> None:
+    """One that sleeps past the verdict would hold the pipe's end, and write to it, when it woke."""
+    if not has_pid_1(executor):
+        pytest.skip("more than one process needs the layer pid")
+    fork = "if os.fork() == 0:\n  " + ("if os.fork(): os._exit(0)\n  " if depth == 2 else "")
+    code = "import os, time\n" + fork + "os.setsid()\n  time.sleep(60)\n  os._exit(0)\ndef f(x): return 2"
+    many = Limits(cpu_s=1.0, wall_s=3.0, memory_bytes=512 << 20, processes=8)
+
+    execution = executor.run(program(code, many))
+
+    assert execution.passed, execution
+    assert execution.wall_s < many.wall_s
+    assert sleepers() == 0
+
+
+def sleepers() -> int:
+    """Count the processes below this one that are not workers: a worker is a judge and its zygote."""
+    parents = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                with open(f"/proc/{name}/stat") as file:
+                    parents[int(name)] = int(file.read().rpartition(")")[2].split()[1])
+            except OSError:
+                continue
+    below = {os.getpid()}
+    depths = []
+    for _ in range(5):
+        below = {pid for pid, parent in parents.items() if parent in below}
+        depths.append(len(below))
+    return sum(depths[2:])
