@@ -19,6 +19,8 @@ __all__ = ["available", "load"]
 #: Name → "module:function"; imported when asked for.
 _BUILT_IN = {
     "humaneval": "codeeval.benchmarks.humaneval:humaneval",
+    "humaneval+": "codeeval.benchmarks.evalplus:humaneval_plus",
+    "mbpp+": "codeeval.benchmarks.evalplus:mbpp_plus",
 }
 _GROUP = "codeeval.benchmarks"
 

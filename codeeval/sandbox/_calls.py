@@ -173,6 +173,8 @@ class _Sitting:
         self.is_lost = True  # unless it begins
         box.write(tests.frame(self.first) if self.first else tests.whole)
         reply = box.receive()
+        if reply == ["missing"] and not tests.n:
+            raise NameError("name %r is not defined" % tests.entry_point)
         if reply != ["begin"]:
             Candidate(box).fail(reply)
         self.is_lost, self.has_begun = False, True
