@@ -37,6 +37,7 @@ __all__ = [
     "fetch",
     "load_rows",
     "rows_digest",
+    "write_whole",
 ]
 
 Row = dict[str, Any]
@@ -198,7 +199,7 @@ class UrlFile:
             content = self._download()
             if self.sha256 and (got := _sha256(content)) != self.sha256:
                 raise ChecksumMismatch(f"{self.url}: wanted a file with sha256 {self.sha256}, but got {got}")
-            _write_whole(target, content)
+            write_whole(target, content)
         except (OSError, ValueError) as error:
             raise DatasetUnavailable(_one_line(error)) from error
         return target, revision
@@ -403,7 +404,7 @@ def _nowhere(name: str, tried: Sequence[str], places: Sequence[Place]) -> str:
     return "\n".join(lines)
 
 
-def _write_whole(target: Path, content: bytes) -> None:
+def write_whole(target: Path, content: bytes) -> None:
     """Write a file so that others see all of it or nothing."""
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=target.parent, delete=False) as scratch:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import json
 import pickle
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
@@ -270,3 +271,16 @@ def test_a_suite_is_a_small_value_that_survives_pickling() -> None:
     assert copy.digest() == problems.digest()
     assert problems.strengths() == {"t": Strength.VALUES_OUT}
     assert len(repr(suite)) < 300
+
+
+def test_recorded_answers_stay_with_their_inputs_when_one_ends_the_child(executor: LocalExecutor) -> None:
+    suite = CallSuite.of(SQUARES, entry_point="f")
+    problem = Problem(task_id="t", prompt="", suites={"tests": suite})
+    code = "import os\ndef f(x):\n  if x == 2: os._exit(0)\n  return x * x"
+    program = suite.program(code, problem=problem, limits=Limits())
+    assert program.check is not None
+    recording = dataclasses.replace(program, check=dataclasses.replace(program.check, comparison="record"))
+
+    answers = json.loads(executor.run(recording).answers)
+
+    assert [answer and answer[0] for answer in answers] == [0, 1, None, 9, 16]

@@ -43,6 +43,7 @@ def judge_calls(judge: Any, program: Dict[str, Any]) -> Dict[str, Any]:
     check, limits = program["check"], dict(program["limits"])
     tests = _tests(check)
     verdicts: List[Verdict] = []
+    recorded: List[Any] = []
     row: Dict[str, Any] = {}
     while True:
         sitting = _Sitting(tests, len(verdicts), check["run_all"])
@@ -50,7 +51,9 @@ def judge_calls(judge: Any, program: Dict[str, Any]) -> Dict[str, Any]:
         if part["status"] == "sandbox_error":
             return part  # type: ignore[no-any-return]
         verdicts += sitting.verdicts
+        recorded += sitting.recorded
         if part["status"] != "passed":  # something ended it before it was through
+            recorded.append(None)
             verdicts.append((part["status"], sitting.blame(part["message"])))
         row = _joined(row, part)
         limits["cpu_s"] -= part["cpu_s"]
@@ -61,7 +64,7 @@ def judge_calls(judge: Any, program: Dict[str, Any]) -> Dict[str, Any]:
     if check["run_all"]:
         verdicts += [("failed", "was not run")] * (tests.n - len(verdicts))
     if check["comparison"] == "record":
-        row["answers"] = json.dumps(sitting.recorded)
+        row["answers"] = json.dumps(recorded)
     return told(row, verdicts)
 
 
@@ -173,6 +176,8 @@ class _Sitting:
         self.is_lost = True  # unless it begins
         box.write(tests.frame(self.first) if self.first else tests.whole)
         reply = box.receive()
+        if reply == ["missing"] and not tests.n:
+            raise NameError("name %r is not defined" % tests.entry_point)
         if reply != ["begin"]:
             Candidate(box).fail(reply)
         self.is_lost, self.has_begun = False, True

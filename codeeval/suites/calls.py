@@ -35,6 +35,8 @@ class CallSuite:
     'Whether the tests after the first failure are run too; `credit="fraction"` needs it.'
     test_limits_s: tuple[float, ...] = ()
     "CPU seconds of each test (one for all, or one for each) within the program's own limits; empty: those alone."
+    protocol: str = "default"
+    "The rules of judging, where a benchmark has several; part of a verdict's identity."
 
     @classmethod
     def of(
@@ -45,6 +47,8 @@ class CallSuite:
         oracle: Oracle | str = "exact",
         run_all: bool = True,
         test_limits_s: float | Sequence[float] = (),
+        protocol: str = "default",
+        may_be_empty: bool = False,
     ) -> CallSuite:
         """Take pairs of arguments and expected answer: `[((1, 2), 3), …]`.
 
@@ -54,6 +58,8 @@ class CallSuite:
             oracle: how an answer is compared with the expected one, by name or as an `Oracle`.
             run_all: False stops at the first test that fails.
             test_limits_s: CPU seconds that one test may take: one limit for all, or one for each.
+            protocol: names the rules of judging, where a benchmark has several.
+            may_be_empty: accepts no cases at all: the code must then only load and define the entry point.
 
         Raises:
             InvalidProblem: there are no cases, what looks like one is none, or a value is no plain data.
@@ -64,7 +70,7 @@ class CallSuite:
         if isinstance(cases, str | Mapping):
             raise InvalidProblem(f"cases must be a list of (arguments, expected), but got {cases!r:.120}")
         pairs = [_checked(f"case {i}", case) for i, case in enumerate(cases)]
-        if not pairs:
+        if not pairs and not may_be_empty:
             raise InvalidProblem("a problem needs tests, but there are no cases")
         oracle = Oracle.of(oracle)
         if oracle.name not in (*CALL_COMPARISONS, "check"):
@@ -80,6 +86,7 @@ class CallSuite:
             oracle=oracle,
             run_all=run_all,
             test_limits_s=decimal_limits(test_limits_s, len(pairs)),
+            protocol=protocol,
         )
 
     @property
@@ -102,7 +109,12 @@ class CallSuite:
             test_limits_s=self.test_limits_s,
         )
         return Program(
-            files={MAIN: problem.assemble(code)}, main=MAIN, language=problem.language, limits=limits, check=check
+            files={MAIN: problem.assemble(code)},
+            main=MAIN,
+            language=problem.language,
+            limits=limits,
+            check=check,
+            protocol=self.protocol,
         )
 
 
