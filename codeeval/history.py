@@ -26,6 +26,7 @@ import numpy.typing as npt
 from codeeval import _display, _tables
 from codeeval._tables import shown
 from codeeval.card import Format, merged_card, report_card, with_card
+from codeeval.comparison.refusals import ignored_settings
 from codeeval.comparison.settings import Kind, SettingDifference, setting_differences
 from codeeval.errors import NotComparable, ResultsError, require
 from codeeval.metrics.base import Metric
@@ -137,8 +138,8 @@ class History:
             raise TypeError(f"metric must be a name, as 'pass@1', or a metric, but got {metric!r:.80}")
         self._metric = _metric_named(metric) if isinstance(metric, str) else metric
         self._name = metric if isinstance(metric, str) else ""
-        self._ignore = (ignore,) if isinstance(ignore, str) else tuple(ignore)
-        self._hooks: list[LogHook] = [on_log] if callable(on_log) else list(on_log)
+        self._ignore = ignored_settings(ignore)
+        self._hooks = _hooks(on_log)
         self._checkpoints: list[Checkpoint] | None = None
         self._unfinished: tuple[str, ...] = ()
 
@@ -465,6 +466,14 @@ _IDENTITY = frozenset(
     f"sampler.{name}"
     for name in ("model", "model_name", "model_id", "name", "function", "source", "revision", "checkpoint", "step")
 )
+
+
+def _hooks(on_log: LogHook | Iterable[LogHook]) -> list[LogHook]:
+    hooks = [on_log] if callable(on_log) or not isinstance(on_log, Iterable) else list(on_log)
+    for hook in hooks:
+        if not callable(hook):
+            raise TypeError(f"on_log takes functions of a step and its scores, but got {hook!r:.80}")
+    return hooks
 
 
 def _metric_named(name: str) -> Metric:
