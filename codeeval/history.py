@@ -317,25 +317,17 @@ class History:
         )
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """Give one row per checkpoint as plain data; NaN where something is undefined."""
+        """Give one row per checkpoint as plain data; NaN where something is undefined.
+
+        Each has its run's report card in columns named `card.` and the setting, as `card.temperature`.
+        """
         return [
-            {
-                "step": c.step,
-                "name": c.name,
-                "metric": self.metric,
-                "value": float(c.estimate.value),
-                "stderr": float(c.estimate.stderr),
-                "ci_low": float(c.estimate.ci_low),
-                "ci_high": float(c.estimate.ci_high),
-                "problems": c.estimate.n_problems,
-                "samples": int(c.results.counts()[0].sum()),
-                "not_judged": c.results.n_unjudged,
-            }
-            for c in self.checkpoints
+            row | {f"card.{label}": value for label, value in report_card(c.results).rows}
+            for row, c in zip(self._scores(), self.checkpoints, strict=True)
         ]
 
     def to_pandas(self) -> Any:
-        """Give one row per checkpoint as a `pandas.DataFrame`.
+        """Give the rows of `to_rows` as a `pandas.DataFrame`.
 
         Raises:
             MissingExtra: pandas is not installed.
@@ -345,7 +337,7 @@ class History:
     def to_json(self) -> str:
         """Give the rows and the report card as JSON; NaN becomes null."""
         rows = [
-            {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in r.items()} for r in self.to_rows()
+            {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in r.items()} for r in self._scores()
         ]
         card = self._card().to_dict()
         return json.dumps({"metric": self.metric, "checkpoints": rows, "card": card}, indent=2)
@@ -423,6 +415,23 @@ class History:
             except Exception:
                 logger.exception("The log hook %r failed and is dropped.", hook)
                 self._hooks.remove(hook)
+
+    def _scores(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "step": c.step,
+                "name": c.name,
+                "metric": self.metric,
+                "value": float(c.estimate.value),
+                "stderr": float(c.estimate.stderr),
+                "ci_low": float(c.estimate.ci_low),
+                "ci_high": float(c.estimate.ci_high),
+                "problems": c.estimate.n_problems,
+                "samples": int(c.results.counts()[0].sum()),
+                "not_judged": c.results.n_unjudged,
+            }
+            for c in self.checkpoints
+        ]
 
     def _rows(self) -> list[tuple[str, ...]]:
         return [
