@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from codeeval._display import svg
 from codeeval._display.failures import attempt_html
-from codeeval._display.theme import FAINT, HEADING, TITLE, Markup, box, table, warning
+from codeeval._display.theme import FAINT, HEADING, TITLE, Markup, box, table, together, warning
 from codeeval._display.untrusted import escaped, line, plural
 from codeeval.card import NOT_RECORDED, isolation
 from codeeval.program import Status
@@ -37,8 +37,8 @@ def html(results: Results) -> str:
     report = _report(results)
     estimates = [] if results.withheld else list(results.metrics.values())
     scores = [
-        (name, value, Markup(score_bar(estimate)), *rest)
-        for (name, value, *rest), estimate in zip(report.scores, estimates, strict=True)
+        (name, value, together(Markup(score_bar(estimate)), interval), of)
+        for (name, value, interval, of), estimate in zip(report.scores, estimates, strict=True)
     ]
     judged = {s: n for s, n in _statuses(results).items() if s.is_judged}
     facts = [fact for fact in report.facts if fact[0] != "status"]
