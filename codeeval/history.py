@@ -95,9 +95,10 @@ class Plateau:
 
     def __str__(self) -> str:
         largest = max(self.gains, key=lambda gain: gain.value)
+        looked_at = "evaluation" if len(self.steps) == 1 else f"{len(self.steps)} evaluations"
         verdict = "no significant gain" if self.reached else "a significant gain"
         return (
-            f"{verdict} in the last {len(self.steps)} evaluations over step {self.reference:g}; the largest is "
+            f"{verdict} in the last {looked_at} over step {self.reference:g}; the largest is "
             f"{_tables.signed(largest.value)} (95 % CI {_tables.signed(largest.ci_low)} to "
             f"{_tables.signed(largest.ci_high)})"
         )
@@ -293,6 +294,8 @@ class History:
         """
         if not self.checkpoints:
             raise ValueError(self._no_checkpoint())
+        if isinstance(last, bool) or not isinstance(last, int | np.integer):
+            raise TypeError(f"last must be a whole number of evaluations, but got {last!r:.80}")
         if last < 1 or len(self.checkpoints) < last + 1:
             raise ValueError(
                 f"plateau(last={last}) compares with the evaluation before the last {last}, so it needs {last + 1}, "

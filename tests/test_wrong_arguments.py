@@ -21,6 +21,13 @@ def results() -> ce.Results:
     return ce.evaluate(problems, ScriptedSampler(["x"]), FakeExecutor(), cache=False)
 
 
+def history_of(results: ce.Results) -> Any:
+    history = ce.History()
+    history.append(results, 1)
+    history.append(results, 2)
+    return history
+
+
 #: Without their types, for wrong ones are what is tested.
 api: Any = ce
 measures: Any = metrics
@@ -57,6 +64,8 @@ WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
     "a hook by name": (lambda r: api.History(on_log=["wandb"]), r"on_log takes functions .* got 'wandb'"),
     "a folder by number": (lambda r: api.History(5), r"reads a folder of run directories"),
     "a metric by number": (lambda r: api.History(metric=1), r"metric must be a name, as 'pass@1'"),
+    "evaluations in words": (lambda r: history_of(r).plateau(last="2"), r"last must be a whole number .* got '2'"),
+    "a report's path by number": (lambda r: api.report(r, 3), r"path must name the file to write, .* got 3"),
     "a path appended": (lambda r: api.History().append("runs/a", 1), r"a history holds Results"),
     "a step in words": (lambda r: api.History().append(r, "500"), r"a step is a number, but got '500'"),
     "a step that is none": (lambda r: api.History().append(r, math.nan), r"a step is a number, but got nan"),
