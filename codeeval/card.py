@@ -17,7 +17,7 @@ from codeeval._tables import flattened, shown
 if TYPE_CHECKING:
     from codeeval.results import Estimate, Results
 
-__all__ = ["Card", "Format", "merged_card", "report_card", "results_table"]
+__all__ = ["Card", "Format", "isolation", "merged_card", "report_card", "results_table", "with_card"]
 
 Format = Literal["text", "markdown", "latex", "json"]
 
@@ -58,7 +58,7 @@ class Card:
 
 
 def report_card(results: Results | Mapping[str, Any]) -> Card:
-    """Give the settings that a score depends on: benchmark, generation, prompt, limits, isolation, versions.
+    """Give the settings that a score depends on: benchmark, generation, prompt, limits, guarantees, versions.
 
     Args:
         results: results, or the manifest of a run.
@@ -81,7 +81,7 @@ def report_card(results: Results | Mapping[str, Any]) -> Card:
         ("suites", _suites(manifest.get("suites"))),
         ("protocol", _protocol(manifest.get("protocol"))),
         ("limits", _limits(limits)),
-        *_isolation(executor.get("isolation")),
+        *_isolation(executor),
         (
             "judged by",
             _words(executor.get("executor"), _labelled("Python", executor.get("python")), executor.get("machine")),
@@ -109,6 +109,25 @@ def merged_card(cards: Mapping[str, Card]) -> Card:
     return Card(rows=tuple(rows))
 
 
+def isolation(executor: Any) -> tuple[str, str, str] | None:
+    """Give what an executor's description says of isolation: its guarantees, or else what it says in its own words.
+
+    Returns:
+        `guarantees` or `isolation`, what held, and what did not, with reasons; "none" where that is all. None where the
+        description says nothing.
+    """
+    said = executor if isinstance(executor, Mapping) else {}
+    label = next((label for label in ("guarantees", "isolation") if said.get(label)), None)
+    if label is None:
+        return None
+    found = said[label]
+    if not isinstance(found, Mapping):
+        return label, str(found), NOT_RECORDED
+    held, missing = found.get("held") or (), found.get("missing") or ()
+    why = [f"{name} ({missing[name]})" if isinstance(missing, Mapping) and missing[name] else name for name in missing]
+    return label, ", ".join(map(str, held)) or "none", ", ".join(map(str, why)) or "none"
+
+
 def results_table(results: Results, format: Format = "markdown") -> str:  # noqa: A002  # the field's word
     """Give the scores of results as a table with their intervals, and the report card beneath.
 
@@ -121,7 +140,7 @@ def results_table(results: Results, format: Format = "markdown") -> str:  # noqa
     """
     card = report_card(results)
     if format == "json":
-        return json.dumps(results.to_dict() | {"card": card.to_dict()}, indent=2, ensure_ascii=True)
+        return json.dumps(results.to_dict(), indent=2, ensure_ascii=True)
     rows = [_score_row(name, estimate, results) for name, estimate in results.metrics.items()]
     return with_card(("metric", "value", "95 % CI", "problems"), rows, _notes(results), card, format)
 
@@ -223,15 +242,9 @@ def _bytes(value: float) -> str:
     return f"{value:g} B"
 
 
-def _isolation(isolation: Any) -> list[tuple[str, str]]:
-    if not isinstance(isolation, Mapping):
-        return [("guarantees held", _value(isolation)), ("guarantees missing", NOT_RECORDED)]
-    held, missing = isolation.get("held") or (), isolation.get("missing") or ()
-    why = [f"{name} ({missing[name]})" if isinstance(missing, Mapping) and missing[name] else name for name in missing]
-    return [
-        ("guarantees held", ", ".join(map(str, held)) or "none"),
-        ("guarantees missing", ", ".join(map(str, why)) or "none"),
-    ]
+def _isolation(executor: Any) -> list[tuple[str, str]]:
+    label, held, missing = isolation(executor) or ("guarantees", NOT_RECORDED, NOT_RECORDED)
+    return [(f"{label} held", held), (f"{label} missing", missing)]
 
 
 def _judged(results: Results) -> str:

@@ -26,6 +26,7 @@ import numpy.typing as npt
 from codeeval import _display, _tables
 from codeeval._tables import shown
 from codeeval.card import Format, merged_card, report_card, with_card
+from codeeval.comparison.refusals import ignored_settings
 from codeeval.comparison.settings import Kind, SettingDifference, setting_differences
 from codeeval.errors import NotComparable, ResultsError, require
 from codeeval.metrics.base import Metric
@@ -94,9 +95,10 @@ class Plateau:
 
     def __str__(self) -> str:
         largest = max(self.gains, key=lambda gain: gain.value)
+        looked_at = "evaluation" if len(self.steps) == 1 else f"{len(self.steps)} evaluations"
         verdict = "no significant gain" if self.reached else "a significant gain"
         return (
-            f"{verdict} in the last {len(self.steps)} evaluations over step {self.reference:g}; the largest is "
+            f"{verdict} in the last {looked_at} over step {self.reference:g}; the largest is "
             f"{_tables.signed(largest.value)} (95 % CI {_tables.signed(largest.ci_low)} to "
             f"{_tables.signed(largest.ci_high)})"
         )
@@ -137,8 +139,8 @@ class History:
             raise TypeError(f"metric must be a name, as 'pass@1', or a metric, but got {metric!r:.80}")
         self._metric = _metric_named(metric) if isinstance(metric, str) else metric
         self._name = metric if isinstance(metric, str) else ""
-        self._ignore = (ignore,) if isinstance(ignore, str) else tuple(ignore)
-        self._hooks: list[LogHook] = [on_log] if callable(on_log) else list(on_log)
+        self._ignore = ignored_settings(ignore)
+        self._hooks = _hooks(on_log)
         self._checkpoints: list[Checkpoint] | None = None
         self._unfinished: tuple[str, ...] = ()
 
@@ -292,6 +294,8 @@ class History:
         """
         if not self.checkpoints:
             raise ValueError(self._no_checkpoint())
+        if isinstance(last, bool) or not isinstance(last, int | np.integer):
+            raise TypeError(f"last must be a whole number of evaluations, but got {last!r:.80}")
         if last < 1 or len(self.checkpoints) < last + 1:
             raise ValueError(
                 f"plateau(last={last}) compares with the evaluation before the last {last}, so it needs {last + 1}, "
@@ -316,25 +320,17 @@ class History:
         )
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """Give one row per checkpoint as plain data; NaN where something is undefined."""
+        """Give one row per checkpoint as plain data; NaN where something is undefined.
+
+        Each has its run's report card in columns named `card.` and the setting, as `card.temperature`.
+        """
         return [
-            {
-                "step": c.step,
-                "name": c.name,
-                "metric": self.metric,
-                "value": float(c.estimate.value),
-                "stderr": float(c.estimate.stderr),
-                "ci_low": float(c.estimate.ci_low),
-                "ci_high": float(c.estimate.ci_high),
-                "problems": c.estimate.n_problems,
-                "samples": int(c.results.counts()[0].sum()),
-                "not_judged": c.results.n_unjudged,
-            }
-            for c in self.checkpoints
+            row | {f"card.{label}": value for label, value in report_card(c.results).rows}
+            for row, c in zip(self._scores(), self.checkpoints, strict=True)
         ]
 
     def to_pandas(self) -> Any:
-        """Give one row per checkpoint as a `pandas.DataFrame`.
+        """Give the rows of `to_rows` as a `pandas.DataFrame`.
 
         Raises:
             MissingExtra: pandas is not installed.
@@ -344,7 +340,7 @@ class History:
     def to_json(self) -> str:
         """Give the rows and the report card as JSON; NaN becomes null."""
         rows = [
-            {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in r.items()} for r in self.to_rows()
+            {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in r.items()} for r in self._scores()
         ]
         card = self._card().to_dict()
         return json.dumps({"metric": self.metric, "checkpoints": rows, "card": card}, indent=2)
@@ -423,6 +419,23 @@ class History:
                 logger.exception("The log hook %r failed and is dropped.", hook)
                 self._hooks.remove(hook)
 
+    def _scores(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "step": c.step,
+                "name": c.name,
+                "metric": self.metric,
+                "value": float(c.estimate.value),
+                "stderr": float(c.estimate.stderr),
+                "ci_low": float(c.estimate.ci_low),
+                "ci_high": float(c.estimate.ci_high),
+                "problems": c.estimate.n_problems,
+                "samples": int(c.results.counts()[0].sum()),
+                "not_judged": c.results.n_unjudged,
+            }
+            for c in self.checkpoints
+        ]
+
     def _rows(self) -> list[tuple[str, ...]]:
         return [
             (
@@ -465,6 +478,14 @@ _IDENTITY = frozenset(
     f"sampler.{name}"
     for name in ("model", "model_name", "model_id", "name", "function", "source", "revision", "checkpoint", "step")
 )
+
+
+def _hooks(on_log: LogHook | Iterable[LogHook]) -> list[LogHook]:
+    hooks = [on_log] if callable(on_log) or not isinstance(on_log, Iterable) else list(on_log)
+    for hook in hooks:
+        if not callable(hook):
+            raise TypeError(f"on_log takes functions of a step and its scores, but got {hook!r:.80}")
+    return hooks
 
 
 def _metric_named(name: str) -> Metric:

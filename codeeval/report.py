@@ -58,6 +58,8 @@ def report(
         ResultsError: the file cannot be written or a run directory cannot be read; says why.
         NotComparable: `baseline` cannot be compared with the results; says which setting differs.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"path must name the file to write, as 'report.html', but got {path!r:.200}")
     target = Path(path).expanduser()
     if not target.parent.is_dir():
         raise ResultsError(

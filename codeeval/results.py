@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from codeeval import _display
+from codeeval.card import report_card
 from codeeval.program import Execution, Status
 from codeeval.sample import Attempt
 
@@ -303,7 +304,7 @@ class Results:
         return [(self.task_ids[row], float(mean[row])) for row in np.argsort(-mean, kind="stable")[:count] if n[row]]
 
     def to_dict(self) -> dict[str, Any]:
-        """Give scores and counts as plain JSON data (`metrics.json`); NaN and infinity become None."""
+        """Give scores, counts and report card as plain JSON data (`metrics.json`); NaN and infinity become None."""
         n, c = self.counts()
         return {
             "metrics": {
@@ -319,6 +320,7 @@ class Results:
             "problems": {"scored": self.n_scored, "of": len(self.task_ids)},
             "attempts": {"judged": int(n.sum()), "passed": int(c.sum()), "not_judged": self.n_unjudged},
             "status": self.status_counts(),
+            "card": report_card(self).to_dict(),
         } | ({"flaky": list(self.flaky)} if self.flaky else {})
 
     def __str__(self) -> str:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import codeeval as ce
 from codeeval.card import merged_card, report_card, results_table
+from codeeval.comparison import Comparison, Comparisons
 from codeeval.program import Execution, Status
 from codeeval.results import Estimate, Results
 from codeeval.sample import Attempt, Sample
+from codeeval.testing import FakeExecutor, ScriptedSampler
 
 MANIFEST: dict[str, Any] = {
     "versions": {"codeeval": "0.1.0", "python": "3.11.7", "numpy": "2.4.6"},
@@ -31,6 +35,7 @@ MANIFEST: dict[str, Any] = {
         "python": "3.11.7",
         "machine": "x86_64",
         "isolation": {"held": {"net": "no network"}, "missing": {"pid": "EPERM"}},
+        "guarantees": {"held": {"network": ["net"]}, "missing": {"survivors": "pid: EPERM"}},
     },
     "extractor": "codeeval.extract.fenced",
     "started": "2026-01-01T00:00:00+00:00",
@@ -58,10 +63,18 @@ class TestReportCard:
         card = report_card(MANIFEST)
 
         assert card["limits"] == "cpu 3 s, wall 5 s to 30 s by task, memory 4 GiB, network none"
-        assert (card["guarantees held"], card["guarantees missing"]) == ("net", "pid (EPERM)")
+        assert (card["guarantees held"], card["guarantees missing"]) == ("network", "survivors (pid: EPERM)")
         assert card["benchmark"] == "humaneval 1"
         assert card["data"] == "revision abc sha256 ffffffffffff"
         assert card["versions"] == "codeeval 0.1.0, python 3.11.7, numpy 2.4.6"
+
+    def test_an_executor_that_names_no_guarantees_has_its_own_words(self) -> None:
+        layers = {"held": {"net": "no network"}, "missing": {"pid": "EPERM"}}
+
+        by_layers, in_words = (report_card({"executor": {"isolation": said}}) for said in (layers, "a container"))
+
+        assert (by_layers["isolation held"], by_layers["isolation missing"]) == ("net", "pid (EPERM)")
+        assert in_words["isolation held"] == "a container"
 
     def test_what_is_not_recorded_is_not_guessed(self) -> None:
         card = report_card({})
@@ -120,3 +133,78 @@ class TestResultsTable:
     def test_an_unknown_format_is_refused(self) -> None:
         with pytest.raises(ValueError, match="html"):
             results_table(scored(), "html")  # type: ignore[arg-type]  # what is tested
+
+
+def a_history() -> ce.History:
+    history = ce.History()
+    for step in (100, 200):
+        history.append(scored(metadata={"step": step}))
+    return history
+
+
+#: Whoever may export something → how, as text. A new `to_…` of these classes needs a line here.
+EXPORTS: dict[type, dict[str, Callable[[Any], str]]] = {
+    Results: {"to_dict": lambda r: json.dumps(r.to_dict())},
+    Comparison: {
+        "to_dict": lambda c: json.dumps(c.to_dict()),
+        "to_markdown": lambda c: c.to_markdown(),
+        "to_latex": lambda c: c.to_latex(),
+    },
+    Comparisons: {
+        "to_dict": lambda c: json.dumps(c.to_dict()["card"]),
+        "to_markdown": lambda c: c.to_markdown(),
+        "to_latex": lambda c: c.to_latex(),
+    },
+    ce.History: {
+        "to_rows": lambda h: "".join(map(str, h.to_rows()[1].items())),
+        "to_pandas": lambda h: h.to_pandas().to_csv(),
+        "to_json": lambda h: h.to_json(),
+        "to_markdown": lambda h: h.to_markdown(),
+        "to_latex": lambda h: h.to_latex(),
+    },
+}
+EXPORTED: dict[type, Callable[[], Any]] = {
+    Results: scored,
+    Comparison: lambda: ce.compare(scored(), scored()),
+    Comparisons: lambda: ce.compare_many({"x": scored(), "y": scored()}),
+    ce.History: a_history,
+}
+
+
+def assert_carries_the_card(exported: str) -> None:
+    for part in ("org/model", "0.95", "512", "fenced", "cpu 3 s", "memory 4 GiB", "numpy 2.4.6"):
+        assert part in exported
+    for part in ("guarantees held", "network", "survivors (pid: EPERM)"):
+        assert part in exported
+
+
+class TestEveryExport:
+    @pytest.mark.parametrize(
+        ("kind", "name"), [(kind, name) for kind, names in EXPORTS.items() for name in names], ids=str
+    )
+    def test_of_a_table_carries_the_card(self, kind: type, name: str) -> None:
+        if name == "to_pandas":
+            pytest.importorskip("pandas", reason="needs codeeval[frames]")
+
+        assert_carries_the_card(EXPORTS[kind][name](EXPORTED[kind]()))
+
+    @pytest.mark.parametrize("kind", EXPORTS)
+    def test_is_among_those_tried_here(self, kind: type) -> None:
+        assert set(EXPORTS[kind]) == {name for name in dir(kind) if name.startswith("to_")}
+
+    @pytest.mark.parametrize("format", ["markdown", "latex", "text", "json"])
+    def test_in_a_format_carries_the_card(self, format: Any) -> None:  # noqa: A002
+        assert_carries_the_card(results_table(scored(), format))
+
+    def test_as_an_html_report_carries_the_card(self, tmp_path: Path) -> None:
+        assert_carries_the_card(ce.report(scored(), tmp_path / "report.html").read_text("utf-8"))
+
+    def test_of_a_run_directory_carries_the_card(self, tmp_path: Path) -> None:
+        problems = ce.ProblemSet([ce.Problem.from_test("a", "", "assert f() == 1", "f")])
+        executor = FakeExecutor(description={"guarantees": MANIFEST["executor"]["guarantees"]})
+
+        ce.evaluate(problems, ScriptedSampler(["x"]), executor, out=tmp_path / "run", cache=False)
+
+        card = json.loads((tmp_path / "run" / "metrics.json").read_text())["card"]
+        assert card["guarantees missing"] == "survivors (pid: EPERM)"
+        assert card["sampler"] == "ScriptedSampler"

@@ -340,6 +340,25 @@ class TestCompare:
 
 
 class TestRefusals:
+    def test_guarantees_are_compared_where_no_layers_are_recorded(self) -> None:
+        held: dict[str, Any] = {"held": {"network": ["remote"]}, "missing": {}}
+        a = run({"a": "P"}, executor={"guarantees": held})
+        b = run({"a": "P"}, executor={"guarantees": {"held": {}, "missing": {"network": "unknown"}}})
+
+        with pytest.raises(NotComparable, match=r"executor\.guarantees"):
+            compare(a, b)
+
+    def test_guarantees_that_follow_from_layers_are_not_named_beside_them(self) -> None:
+        isolation: dict[str, Any] = {"held": {}, "missing": {"net": "no namespaces"}}
+        a = run({"a": "P"}, executor__guarantees={"held": {"network": ["net"]}, "missing": {}})
+        b = run(
+            {"a": "P"}, executor__isolation=isolation, executor__guarantees={"held": {}, "missing": {"network": "x"}}
+        )
+
+        found = compare(a, b, ignore="executor.isolation")
+
+        assert [s.name for s in found.settings] == ["executor.isolation"]
+
     @pytest.mark.parametrize(
         ("name", "value"),
         [

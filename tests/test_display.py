@@ -76,7 +76,7 @@ def hostile_results(text: str) -> Results:
     return Results(
         manifest={
             "benchmark": {"name": text, "version": text, "sha256": text},
-            "executor": {"isolation": {"held": {text: 1}, "missing": {text: text}}},
+            "executor": {"guarantees": {"held": {text: 1}, "missing": {text: text}}},
         },
         task_ids=[text, "other"],
         attempts=[failing(text, task_id=text), failing(text, task_id=text, index=1, status=Status.SANDBOX_ERROR)],
@@ -178,7 +178,10 @@ class TestResultsReport:
         attempts = [failing("x", task_id=f"HumanEval/{i}", status=Status.PASSED) for i in range(judged)]
         manifest = {
             "benchmark": {"name": "HumanEval", "version": "1.0", "sha256": "abcdef0123456789"},
-            "executor": {"isolation": {"held": {"net": "no network"}, "missing": {"cgroup": "read-only"}}},
+            "executor": {
+                "isolation": {"held": {"net": "no network"}, "missing": {"cgroup": "read-only"}},
+                "guarantees": {"held": {"network": ["net"]}, "missing": {"read": "landlock: EPERM"}},
+            },
         }
         task_ids = [f"HumanEval/{i}" for i in range(of)]
         r = Results(manifest=manifest, task_ids=task_ids, attempts=attempts, withheld=withheld)
@@ -193,7 +196,7 @@ class TestResultsReport:
         for shown in (str(r), "\n".join(parse(r._repr_html_()).data)):
             for part in ("HumanEval 1.0", "abcdef01", "pass@1", "1.000", low, "164 problems", "1 per problem"):
                 assert part in shown
-            for part in ("passed 100.0% (164)", "net · MISSING: cgroup (read-only)"):
+            for part in ("passed 100.0% (164)", "network · MISSING: read (landlock: EPERM)"):
                 assert part in shown
             assert "PARTIAL" not in shown
             assert "NOT JUDGED" not in shown

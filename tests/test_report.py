@@ -393,6 +393,26 @@ class TestInABrowser:
 
         assert title_of(dom).split() == [str(width) for width in widths * 2]
 
+    def test_no_interval_is_broken_over_lines_on_a_phone(self, browser: Browser, tmp_path: Path) -> None:
+        report(a_run(164, 10), tmp_path / "report.html", baseline=a_run(164, 10))
+        holder = tmp_path / "holder.html"
+        holder.write_text(
+            '<!doctype html><meta charset="utf-8"><title></title>'
+            '<iframe src="report.html" style="width:400px;height:900px"></iframe>'
+            "<script>onload = () => { const page = document.querySelector('iframe').contentDocument, lines = [];"
+            "const texts = page.createTreeWalker(page.querySelector('main'), NodeFilter.SHOW_TEXT);"
+            "while (texts.nextNode()) { const range = page.createRange(); range.selectNodeContents(texts.currentNode);"
+            "if (/^(95 % CI )?[+−]?\\d\\.\\d{3}( to |–)/.test(range.toString()))"
+            "lines.push(range.getClientRects().length) } document.title = lines.join(' ') }</script>",
+            "utf-8",
+        )
+
+        dom = browser("--dump-dom", holder.as_uri())
+
+        found = title_of(dom).split()
+        assert len(found) >= 5  # the scores', both runs', the difference's
+        assert set(found) == {"1"}
+
     def test_a_hostile_completion_runs_no_script(self, browser: Browser, tmp_path: Path) -> None:
         dom = browser("--dump-dom", report(hostile_run(), tmp_path / "report.html", title="ours").as_uri())
 

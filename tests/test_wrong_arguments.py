@@ -21,6 +21,13 @@ def results() -> ce.Results:
     return ce.evaluate(problems, ScriptedSampler(["x"]), FakeExecutor(), cache=False)
 
 
+def history_of(results: ce.Results) -> Any:
+    history = ce.History()
+    history.append(results, 1)
+    history.append(results, 2)
+    return history
+
+
 #: Without their types, for wrong ones are what is tested.
 api: Any = ce
 measures: Any = metrics
@@ -50,8 +57,15 @@ WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
     "runs without names": (lambda r: api.compare_many([r, r]), r"takes names with their runs"),
     "a name without a run": (lambda r: api.compare_many({"a": r, "b": None}), r"b must be Results, the path"),
     "replicates in words": (lambda r: api.compare(r, r, replicates="many"), r"replicates must be a whole number"),
+    "a setting by number": (lambda r: api.compare(r, r, ignore=3), r"ignore takes names of settings, .* got 3"),
+    "settings by number": (lambda r: api.compare_many({"a": r, "b": r}, ignore=[3]), r"ignore takes names of settings"),
+    "a history's setting by number": (lambda r: api.History(ignore=3), r"ignore takes names of settings"),
+    "a hook by number": (lambda r: api.History(on_log=3), r"on_log takes functions of a step and its scores, .* got 3"),
+    "a hook by name": (lambda r: api.History(on_log=["wandb"]), r"on_log takes functions .* got 'wandb'"),
     "a folder by number": (lambda r: api.History(5), r"reads a folder of run directories"),
     "a metric by number": (lambda r: api.History(metric=1), r"metric must be a name, as 'pass@1'"),
+    "evaluations in words": (lambda r: history_of(r).plateau(last="2"), r"last must be a whole number .* got '2'"),
+    "a report's path by number": (lambda r: api.report(r, 3), r"path must name the file to write, .* got 3"),
     "a path appended": (lambda r: api.History().append("runs/a", 1), r"a history holds Results"),
     "a step in words": (lambda r: api.History().append(r, "500"), r"a step is a number, but got '500'"),
     "a step that is none": (lambda r: api.History().append(r, math.nan), r"a step is a number, but got nan"),

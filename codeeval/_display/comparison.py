@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from codeeval._display import svg
-from codeeval._display.theme import FAINT, HEADING, TITLE, Markup, box, table, warning
+from codeeval._display.theme import FAINT, HEADING, TITLE, Markup, box, table, together, warning
 from codeeval._display.untrusted import escaped, line, plural
 from codeeval.program import Status
 
@@ -41,8 +41,7 @@ def comparison_parts(comparison: Comparison) -> list[str]:
                 (
                     "difference",
                     _signed(difference.value),
-                    Markup(_difference_bar(difference, reach)),
-                    _between(difference),
+                    together(_difference_bar(difference, reach), _between(difference)),
                 ),
             ]
         ),
@@ -65,9 +64,8 @@ def comparisons_html(comparisons: Comparisons) -> str:
         (
             f"{line(pair.name_a, 40)} → {line(pair.name_b, 40)}",
             _signed(pair.difference.value),
-            Markup(_difference_bar(pair.difference, reach)),
-            _between(pair.difference),
-            _p_value(p),
+            together(_difference_bar(pair.difference, reach), _between(pair.difference)),
+            together(_p_value(p)),
         )
         for pair, p in pairs[:_PAIRS]
     ]
@@ -89,17 +87,16 @@ def comparisons_html(comparisons: Comparisons) -> str:
     )
 
 
-def _score(name: str, estimate: Estimate) -> tuple[str, str, str, str]:
+def _score(name: str, estimate: Estimate) -> tuple[str, str, str]:
     value = "undefined" if math.isnan(estimate.value) else f"{estimate.value:.3f}"
     interval = "" if math.isnan(estimate.ci_low) else f"{estimate.ci_low:.3f}–{estimate.ci_high:.3f}"
     bar = svg.interval(estimate.value, estimate.ci_low, estimate.ci_high, axis=(0.0, 1.0), wide=100)
-    return line(name, 40), value, Markup(bar), interval
+    return line(name, 40), value, together(Markup(bar), interval)
 
 
-def _difference_bar(difference: Estimate, reach: float) -> str:
-    return svg.interval(
-        difference.value, difference.ci_low, difference.ci_high, axis=(-reach, reach), wide=100, zero=True
-    )
+def _difference_bar(difference: Estimate, reach: float) -> Markup:
+    ends = difference.ci_low, difference.ci_high
+    return Markup(svg.interval(difference.value, *ends, axis=(-reach, reach), wide=100, zero=True))
 
 
 def _reach(differences: Sequence[Estimate]) -> float:

@@ -1,4 +1,4 @@
-"""Results at a glance: scores with intervals, samples, statuses, what was slow, what isolation held.
+"""Results at a glance: scores with intervals, samples, statuses, what was slow, which guarantees held.
 
 `_report` gathers what is to be said once, `text` and `html` only lay it out.
 """
@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from codeeval._display import svg
 from codeeval._display.failures import attempt_html
-from codeeval._display.theme import FAINT, HEADING, TITLE, Markup, box, table, warning
+from codeeval._display.theme import FAINT, HEADING, TITLE, Markup, box, table, together, warning
 from codeeval._display.untrusted import escaped, line, plural
+from codeeval.card import NOT_RECORDED, isolation
 from codeeval.program import Status
 from codeeval.sample import Attempt
 
@@ -36,8 +37,8 @@ def html(results: Results) -> str:
     report = _report(results)
     estimates = [] if results.withheld else list(results.metrics.values())
     scores = [
-        (name, value, Markup(score_bar(estimate)), *rest)
-        for (name, value, *rest), estimate in zip(report.scores, estimates, strict=True)
+        (name, value, together(Markup(score_bar(estimate)), interval), of)
+        for (name, value, interval, of), estimate in zip(report.scores, estimates, strict=True)
     ]
     judged = {s: n for s, n in _statuses(results).items() if s.is_judged}
     facts = [fact for fact in report.facts if fact[0] != "status"]
@@ -217,15 +218,10 @@ def _slowest_facts(results: Results) -> list[tuple[str, str]]:
 
 
 def _isolation_facts(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Tell which layers held and why others did not, from what the executor said of itself for the manifest."""
-    executor = manifest.get("executor")
-    isolation = executor.get("isolation") if isinstance(executor, Mapping) else None
-    if not isinstance(isolation, Mapping):
-        return [("isolation", line(isolation, 500))] if isolation else []
-    held, missing = isolation.get("held") or {}, isolation.get("missing") or {}
-    names = ", ".join(line(name) for name in held) or "none"
-    if not missing:
-        return [("isolation", names)]
-    reasons = missing if isinstance(missing, Mapping) else dict.fromkeys(missing)
-    lacking = [line(name) + (f" ({line(why, 200)})" if why else "") for name, why in reasons.items()]
-    return [("isolation", f"{names} · MISSING: {', '.join(lacking)}")]
+    """Tell which guarantees held and why others did not, from what the executor said of itself for the manifest."""
+    said = isolation(manifest.get("executor"))
+    if said is None:
+        return []
+    label, held, missing = said
+    lacking = "" if missing in ("none", NOT_RECORDED) else f" · MISSING: {line(missing, 500)}"
+    return [(label, line(held, 500) + lacking)]

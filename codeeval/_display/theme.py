@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from codeeval._display.untrusted import escaped
 
-__all__ = ["BOX", "FAINT", "HEADING", "PRE", "TITLE", "WRAPPED", "Markup", "box", "row", "table", "warning"]
+__all__ = ["BOX", "FAINT", "HEADING", "PRE", "TITLE", "WRAPPED", "Markup", "box", "row", "table", "together", "warning"]
 
 BOX = "font-family:sans-serif;color:inherit;background:transparent;text-align:left;line-height:1.45"
 TITLE = "font-weight:bold;font-size:1.1em"
@@ -38,6 +38,16 @@ class Markup(str):
 def box(*parts: str) -> str:
     """Put finished HTML into the frame that every rendering shares."""
     return f'<div style="{BOX}">{"".join(parts)}</div>'
+
+
+def together(*parts: str) -> Markup:
+    """Set parts side by side, none of them broken; one beneath the other where the page is narrow."""
+    spans = "".join(
+        f'<span style="white-space:nowrap">{part if isinstance(part, Markup) else escaped(part)}</span>'
+        for part in parts
+        if part
+    )
+    return Markup(f'<div style="display:flex;flex-wrap:wrap;gap:0 .9em">{spans}</div>')
 
 
 def warning(text: str) -> str:

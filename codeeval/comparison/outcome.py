@@ -270,12 +270,20 @@ class Comparisons:
         made = ", ".join(f"({p.name_a!r}, {p.name_b!r})" for p in self.pairs)
         raise KeyError(f"no comparison {names!r}; there are {made:.500}")
 
+    @property
+    def card(self) -> Card:
+        """One report card of all the models; what they share stands once."""
+        cards: dict[str, Card] = {}
+        for pair in self.pairs:
+            cards |= {pair.name_a: pair.cards[0], pair.name_b: pair.cards[1]}
+        return merged_card(cards)
+
     def significant(self, level: float = 0.05) -> tuple[Comparison, ...]:
         """Give the pairs whose adjusted p-value is below the level."""
         return tuple(pair for pair, p in zip(self.pairs, self.p_adjusted, strict=True) if p < level)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give scores, spreads and comparisons as plain JSON data; NaN becomes None."""
+        """Give scores, spreads, comparisons and report card as plain JSON data; NaN becomes None."""
         return {
             "baseline": self.baseline,
             "correction": self.correction,
@@ -287,6 +295,7 @@ class Comparisons:
             "pairs": [
                 pair.to_dict() | {"p_adjusted": _number(p)} for pair, p in zip(self.pairs, self.p_adjusted, strict=True)
             ],
+            "card": self.card.to_dict(),
         }
 
     def to_markdown(self) -> str:
@@ -340,15 +349,12 @@ class Comparisons:
         )
 
     def _table(self, format: Format) -> str:  # noqa: A002
-        cards: dict[str, Card] = {}
-        for pair in self.pairs:
-            cards |= {pair.name_a: pair.cards[0], pair.name_b: pair.cards[1]}
         scores = [
             f"{_name(name)}: {' (95 % CI '.join(_value_and_interval(estimate))}; {self.spreads[name]})."
             for name, estimate in self.scores.items()
         ]
         notes = [self._title() + ".", *scores, *self.notes()]
-        return with_card(_HEADER, self._rows(), notes, merged_card(cards), format)
+        return with_card(_HEADER, self._rows(), notes, self.card, format)
 
 
 _HEADER = ("pair", "difference", "95 % CI", "p", "p adjusted", "gained/lost", "problems")

@@ -13,7 +13,14 @@ import numpy.typing as npt
 
 from codeeval.card import report_card
 from codeeval.comparison.outcome import Comparison, Comparisons, RunSpread, TaskChange
-from codeeval.comparison.refusals import On, Options, agreed_settings, common_tasks, refuse_other_runs
+from codeeval.comparison.refusals import (
+    On,
+    Options,
+    agreed_settings,
+    common_tasks,
+    ignored_settings,
+    refuse_other_runs,
+)
 from codeeval.comparison.sides import Judged, Side, flips, judged, scores_by_run
 from codeeval.errors import NotComparable
 from codeeval.metrics.base import mean_over_problems
@@ -70,7 +77,7 @@ def compare(
         raise ValueError(f"names must be two that tell the runs apart, but got {names!r}")
     label_a, label_b = _names(a, b) if names is None else names
     side_a, side_b = _side(label_a, [a]), _side(label_b, [b])
-    return _compare(side_a, side_b, Options(on, suite, k, _ignored(ignore), interval, replicates, seed))
+    return _compare(side_a, side_b, Options(on, suite, k, ignored_settings(ignore), interval, replicates, seed))
 
 
 def compare_many(
@@ -117,7 +124,7 @@ def compare_many(
         raise ValueError(f"compare_many needs at least two names, but got {list(results)}")
     if baseline is not None and baseline not in results:
         raise ValueError(f"baseline must be one of {list(results)}, but got {baseline!r}")
-    options = Options(on, suite, k, _ignored(ignore), interval, replicates, seed)
+    options = Options(on, suite, k, ignored_settings(ignore), interval, replicates, seed)
     sides = {name: _side(name, _runs(name, runs)) for name, runs in results.items()}
     for side in sides.values():
         refuse_other_runs(side, options)
@@ -265,7 +272,3 @@ def _runs(name: str, runs: Run | Sequence[Run]) -> Sequence[Run]:
     if not runs:
         raise ValueError(f"{name!r} has no results")
     return runs
-
-
-def _ignored(ignore: Iterable[str]) -> tuple[str, ...]:
-    return (ignore,) if isinstance(ignore, str) else tuple(ignore)

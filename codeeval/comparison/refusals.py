@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Literal
@@ -13,7 +13,7 @@ from codeeval.comparison.sides import Side
 from codeeval.errors import NotComparable
 from codeeval.metrics.paired import Interval
 
-__all__ = ["Common", "On", "Options", "agreed_settings", "common_tasks", "refuse_other_runs"]
+__all__ = ["Common", "On", "Options", "agreed_settings", "common_tasks", "ignored_settings", "refuse_other_runs"]
 
 On = Literal["all", "common"]
 
@@ -41,6 +41,18 @@ class Options:
     def accepts(self, name: str) -> bool:
         """Say whether the caller accepts that runs differ in this setting."""
         return any(name == ignored or name.startswith(f"{ignored}.") for ignored in self.ignore)
+
+
+def ignored_settings(ignore: Iterable[str]) -> tuple[str, ...]:
+    """Give the names of the settings that may differ; a single one will do.
+
+    Raises:
+        TypeError: they are no names.
+    """
+    names = (ignore,) if isinstance(ignore, str) else tuple(ignore) if isinstance(ignore, Iterable) else (ignore,)
+    if not all(isinstance(name, str) for name in names):
+        raise TypeError(f"ignore takes names of settings, as ('limits.cpu_s',), but got {ignore!r:.80}")
+    return names
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,7 +114,16 @@ _PROMPT_POLICY = frozenset(
     style suffix system system_prompt template""".split()
 )
 #: Names that are blocking where they stand in the manifest.
-_BLOCKING = frozenset({"suites", "extractor", "executor.protocol", "executor.isolation", "executor.hash_seed"})
+_BLOCKING = frozenset(
+    {
+        "suites",
+        "extractor",
+        "executor.protocol",
+        "executor.isolation",
+        "executor.guarantees",
+        "executor.hash_seed",
+    }
+)
 #: Compared by who compares, or too incidental to list.
 _PASSED_OVER = frozenset({"schema", "task_ids", "n_samples", "started", "finished", "benchmark.problems"})
 
@@ -126,7 +135,7 @@ def _settings(manifest: Mapping[str, Any], task_ids: Iterable[str] | None, suite
     limits, suites = manifest.pop("limits", None), manifest.pop("suites", None)
     protocol, _ = manifest.pop("protocol", None), manifest.pop("problem_digests", None)
     executor = dict(manifest.pop("executor", None) or {})
-    isolation = executor.pop("isolation", None)
+    isolation, guarantees = executor.pop("isolation", None), executor.pop("guarantees", None)
     settings = {f"limits.{name}": _by_task(value, wanted) for name, value in (limits or {}).items()}
     protocols = {name: value for name, value in dict(protocol or {}).items() if suite in (None, name)}
     settings |= {f"protocol.{name}": _by_task(value, wanted) for name, value in protocols.items()}
@@ -136,6 +145,8 @@ def _settings(manifest: Mapping[str, Any], task_ids: Iterable[str] | None, suite
         settings["executor.isolation"] = sorted(isolation["held"] or ())  # what is missing is the rest
     elif isolation is not None:
         settings["executor.isolation"] = isolation
+    elif isinstance(guarantees, Mapping):  # where layers are recorded, guarantees follow from them
+        settings["executor.guarantees"] = sorted(guarantees.get("held") or ())
     settings |= flattened({"executor": executor})
     settings |= flattened(manifest)
     return {
