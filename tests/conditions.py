@@ -179,7 +179,9 @@ def main(arguments: Sequence[str]) -> int:
         print(f"\n=== {condition}", flush=True)
         pytest = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests]
         codes[condition] = run(condition.split("+"), pytest)
-    print("\n" + "\n".join(f"{name:<24} {'passed' if not code else f'exit code {code}'}" for name, code in codes.items()))
+    print(
+        "\n" + "\n".join(f"{name:<24} {'passed' if not code else f'exit code {code}'}" for name, code in codes.items())
+    )
     return int(any(codes.values()))
 
 
