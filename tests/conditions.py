@@ -20,12 +20,11 @@ import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-if __name__ == "__main__":
-    sys.path.insert(0, os.fspath(ROOT))
+sys.path.insert(0, os.fspath(Path(__file__).resolve().parent.parent))
 
 from codeeval.sandbox import _namespaces, _root, _seccomp
 
+ROOT = Path(__file__).resolve().parent.parent
 #: What is run where nothing else is asked for.
 TESTS = ("tests/contract", "tests/hostile", "tests/test_sandbox.py", "tests/test_local_executor.py")
 #: The ordinary user: nobody, who owns no files.
@@ -179,9 +178,9 @@ def main(arguments: Sequence[str]) -> int:
         print(f"\n=== {condition}", flush=True)
         pytest = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests]
         codes[condition] = run(condition.split("+"), pytest)
-    print(
-        "\n" + "\n".join(f"{name:<24} {'passed' if not code else f'exit code {code}'}" for name, code in codes.items())
-    )
+    print()
+    for condition, code in codes.items():
+        print(f"{condition:<24} {f'exit code {code}' if code else 'passed'}")
     return int(any(codes.values()))
 
 
