@@ -51,6 +51,7 @@ def facts_of(*names: str) -> dict[str, Any]:
         pytest.skip(found.stderr.strip().splitlines()[-1])
     assert found.returncode == 0, found.stderr
     facts: dict[str, Any] = json.loads(found.stdout)
+    facts["stderr"] = found.stderr
     assert facts["statuses"] == ["passed", "failed", "timed_out"]
     return facts
 
@@ -72,6 +73,13 @@ def test_an_ordinary_user_in_a_container_has_programs_judged() -> None:
 
     assert facts["uid"] != 0
     assert set(facts["held"]) <= set(PRIVILEGE_FREE)
+
+
+def test_where_namespaces_are_refused_one_line_says_what_is_not_held_and_why() -> None:
+    (line,) = facts_of("user", "no-namespaces")["stderr"].splitlines()
+
+    assert "no process outlives its job (survivors)" in line
+    assert line.count("new namespaces are refused here, as most containers do") == 1
 
 
 def test_programs_are_judged_without_shared_memory() -> None:

@@ -99,7 +99,7 @@ def _start(config: Dict[str, Any], wanted: "set[str]", flags: int, missing: Dict
     except OSError as error:
         ours.close()
         theirs.close()
-        raise _Refused("", str(error)) from None
+        raise _Refused("", "new namespaces are refused here, as most containers do (%s)" % error) from None
     if pid == 0:
         try:
             ours.close()
