@@ -159,7 +159,6 @@ def _main(channel: socket.socket, config: Dict[str, Any], wanted: "set[str]", fl
     elif "root" in wanted:
         refused["root"] = "it needs the layer mount"
     os.chdir(work)
-    os.umask(0o022)
     os.environ["HOME"] = os.environ["TMPDIR"] = work
     if "rlimits" in wanted:
         _rlimits.enter_zygote()
