@@ -49,10 +49,11 @@ def no_shm() -> None:
 
 
 def read_only() -> None:
-    """Make everything read-only but /proc, the devices and a temporary directory of our own."""
+    """Make everything read-only but /proc, the devices and a /tmp of our own."""
     _namespaces.read_only("/")
     for path in ("/proc", "/dev", tempfile.gettempdir()):
         _namespaces.read_only(path, False)
+    _cover(Path("/tmp"), "1777")
 
 
 def user() -> None:
@@ -62,14 +63,8 @@ def user() -> None:
     """
     if os.geteuid() != 0:
         return
-    wanted = {Path(path).resolve() for path in (sys.prefix, sys.base_prefix, ROOT)}
-    held = {path: os.open(path, os.O_PATH) for path in wanted if _closed(path)}
-    for closed in {_closed(path) for path in held}:
-        _namespaces.mount("tmpfs", str(closed), "tmpfs", 0, "mode=0755")
-    for path, fd in held.items():
-        path.mkdir(parents=True, exist_ok=True)
-        _namespaces.bind(f"/proc/self/fd/{fd}", str(path))
-        os.close(fd)
+    for closed in filter(None, {_closed(path) for path in _needed()}):
+        _cover(closed, "0755")
 
 
 def no_namespaces() -> None:
@@ -163,6 +158,20 @@ def _own_mounts(temporary: str) -> None:
         _namespaces.enter_zygote(uid, gid)
     owner = os.stat(temporary)
     _namespaces.mount("tmpfs", temporary, "tmpfs", 0, f"mode=0700,uid={owner.st_uid},gid={owner.st_gid}")
+
+
+def _needed() -> set[Path]:
+    return {Path(path).resolve() for path in (sys.prefix, sys.base_prefix, ROOT, tempfile.gettempdir())}
+
+
+def _cover(directory: Path, mode: str) -> None:
+    """Put an empty file system in place of a directory; of what was there, only what the tests need stays."""
+    held = {path: os.open(path, os.O_PATH) for path in _needed() if path.is_relative_to(directory)}
+    _namespaces.mount("tmpfs", os.fspath(directory), "tmpfs", 0, f"mode={mode}")
+    for path, fd in held.items():
+        path.mkdir(parents=True, exist_ok=True)
+        _namespaces.bind(f"/proc/self/fd/{fd}", os.fspath(path))
+        os.close(fd)
 
 
 def _closed(path: Path) -> Path | None:
