@@ -33,6 +33,13 @@ def parity(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
+def conditions(session: nox.Session) -> None:
+    """Run the sandbox's tests as root and not, without namespaces, /dev/shm, a writable root; `-- user` for one."""
+    session.install(".[test]")
+    session.run("python", "tests/conditions.py", *session.posargs)
+
+
+@nox.session(default=False)
 def lint(session: nox.Session) -> None:
     """Check style, formatting and who imports whom."""
     session.install(*EXTRAS["lint"])

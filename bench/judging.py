@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from measure import machine
+from measure import machine, tree_cpu_s
 
 import codeeval as ce
 from codeeval.errors import InvalidProblem
@@ -106,24 +106,9 @@ def _report(name: str, cases: Sequence[Case], executor: ce.Executor) -> None:
 
 def _run(executor: ce.Executor, programs: Sequence[ce.Program]) -> tuple[list[ce.Execution], float]:
     """Execute programs; give their executions and the CPU seconds of the whole tree, start-up of workers excluded."""
-    before = _tree_cpu_s()
+    before = tree_cpu_s()
     executions = dict(executor.execute(programs))
-    return [executions[i] for i in range(len(programs))], _tree_cpu_s() - before
-
-
-def _tree_cpu_s() -> float:
-    """Add up the CPU seconds of this process, of all below it that live, and of those that these have reaped."""
-    pending, total = [os.getpid()], 0.0
-    while pending:
-        pid = pending.pop()
-        try:
-            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-            exact_ns = int(Path(f"/proc/{pid}/schedstat").read_text().split()[0])
-            pending += map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
-        except OSError:
-            continue
-        total += exact_ns / 1e9 + sum(map(int, fields[13:15])) / os.sysconf("SC_CLK_TCK")
-    return total
+    return [executions[i] for i in range(len(programs))], tree_cpu_s() - before
 
 
 def _floor(programs: Sequence[ce.Program]) -> float:

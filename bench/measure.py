@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["CpuMeter", "Usage", "find_meter", "machine"]
+__all__ = ["CpuMeter", "Usage", "find_meter", "machine", "tree_cpu_s"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +111,21 @@ def machine() -> dict[str, Any]:
         "kernel": platform.release(),
         "python": platform.python_version(),
     }
+
+
+def tree_cpu_s() -> float:
+    """Add up the CPU seconds of this process, of all below it that live, and of those that these have reaped."""
+    pending, total = [os.getpid()], 0.0
+    while pending:
+        pid = pending.pop()
+        try:
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            exact_ns = int(Path(f"/proc/{pid}/schedstat").read_text().split()[0])
+            pending += map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
+        except OSError:
+            continue
+        total += exact_ns / 1e9 + sum(map(int, fields[13:15])) / os.sysconf("SC_CLK_TCK")
+    return total
 
 
 def _works(meter: CpuMeter) -> bool:

@@ -125,7 +125,8 @@ def call(
 
 def answer_of(done: subprocess.CompletedProcess[str]) -> Any:
     assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
+    # Where the machine lacks a layer, one line says so, and nothing else may.
+    assert all(line.startswith("this machine does not give programs") for line in done.stderr.splitlines())
     return json.loads(done.stdout)
 
 
@@ -338,12 +339,16 @@ def test_descriptors_of_the_caller_are_not_the_candidates() -> None:
     """A caller with more than 256 open files once gave every candidate the channel of its verdict."""
     forged = """
     import os, json, struct
+    def is_open(fd):
+        try: os.fstat(fd)
+        except OSError: return False
+        return True
     def f(x):
         text = json.dumps({"status": "passed", "strength": "split"}).encode()
         for fd in range(4, 1024):
             try: os.write(fd, struct.pack("!i", len(text)) + text)
             except OSError: pass
-        return sorted(map(int, os.listdir("/proc/self/fd")))[:-1]
+        return [fd for fd in range(1024) if is_open(fd)]
     """
     held = [os.open(os.devnull, os.O_RDONLY) for _ in range(300)]
     try:

@@ -69,6 +69,15 @@ def test_without_layers_only_what_every_worker_does_is_held() -> None:
     assert found.missing["network"] == "net: Operation not permitted; seccomp: not asked for"
 
 
+def test_layers_missing_for_one_reason_are_named_with_it_once() -> None:
+    missing = {"pid": "refused", "user": "refused", "landlock": "too old"}
+
+    found = report_on({"seccomp": ""}, missing)
+
+    assert found.missing["processes"] == "pid, user: refused"
+    assert found.missing["read"] == "root: not asked for; landlock: too old"
+
+
 def test_a_report_prints_in_a_terminal_and_a_notebook() -> None:
     found = report_on({"landlock": ""}, {"pid": "<b>no</b>"})
 
@@ -94,7 +103,7 @@ def _missing() -> dict[str, str]:
 def test_strict_runs_where_all_is_held_and_refuses_where_not(layers: frozenset[str]) -> None:
     strict = Sandbox(layers=("rlimits",), required=Sandbox.strict().required)
 
-    with pytest.raises(ce.errors.SandboxUnavailable, match=r"network \(net: not asked for"):
+    with pytest.raises(ce.errors.SandboxUnavailable, match=r"network \(net, seccomp: not asked for"):
         run("def f(x): return x + 1", strict)
     if set(EVERYTHING) <= layers:
         assert run("def f(x): return x + 1", Sandbox.strict()).passed

@@ -26,7 +26,7 @@ from codeeval.errors import SandboxError, WorkerLost
 from codeeval.executors.base import Executor
 from codeeval.program import Execution, Program, Status, Strength
 from codeeval.sandbox import GUARANTEES, Sandbox
-from codeeval.sandbox.guarantees import report_on
+from codeeval.sandbox.guarantees import reasons, report_on
 from codeeval.sandbox.worker import ENDLESS, ENDLESS_NOTE, NOT_RUN, START_S, Setup, Worker, facts_of, harness_digest
 
 if TYPE_CHECKING:
@@ -208,8 +208,14 @@ class _Crew:
             self._facts = facts
             lacking = [name for name in report.missing if not self._is_waived(name)]
             if lacking:
-                reasons = "; ".join(f"{name} ({report.missing[name]})" for name in lacking)
-                _log.warning("this machine does not give programs all isolation; not held: %s", reasons)
+                why = reasons(lacking, facts["layers"], facts["missing"])
+                promised = "; ".join(f"{GUARANTEES[name].text} ({name})" for name in lacking)
+                _log.warning(
+                    "this machine does not give programs all isolation. Not held: %s. Why: %s. "
+                    "codeeval.sandbox.report() shows what is held; Sandbox.strict() runs nothing without",
+                    promised,
+                    why,
+                )
 
     def _is_waived(self, guarantee: str) -> bool:
         """Say whether the user's own choice of layers leaves no way to hold a guarantee."""

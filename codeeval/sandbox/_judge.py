@@ -68,6 +68,7 @@ def main(fd: int) -> None:
     # The zygote replaces its directory when a program has removed it, but can't bring back one that we have removed.
     work = os.path.join(outer, "box")
     try:
+        os.umask(0o022)  # the caller's may have taken our own rights from what is made here
         os.mkdir(work)
         zygote = _zygote.start({**config, "work": work})
     except BaseException as error:

@@ -100,7 +100,7 @@ def _start(config: Dict[str, Any], wanted: "set[str]", flags: int, missing: Dict
     except OSError as error:
         ours.close()
         theirs.close()
-        raise _Refused("", str(error)) from None
+        raise _Refused("", "new namespaces are refused here, as most containers do (%s)" % error) from None
     if pid == 0:
         try:
             ours.close()
@@ -160,7 +160,6 @@ def _main(channel: socket.socket, config: Dict[str, Any], wanted: "set[str]", fl
     elif "root" in wanted:
         refused["root"] = "it needs the layer mount"
     os.chdir(work)
-    os.umask(0o022)
     os.environ["HOME"] = os.environ["TMPDIR"] = work
     if "rlimits" in wanted:
         _rlimits.enter_zygote()

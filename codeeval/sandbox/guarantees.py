@@ -7,10 +7,10 @@ what matters to whoever runs untrusted programs is that it is held at all.
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-__all__ = ["GUARANTEES", "Guarantee", "Report", "held_by", "report_on"]
+__all__ = ["GUARANTEES", "Guarantee", "Report", "held_by", "reasons", "report_on"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,11 +103,27 @@ def report_on(layers: Mapping[str, str], missing: Mapping[str, str]) -> Report:
     """
     held: dict[str, tuple[str, ...]] = {}
     lacking: dict[str, str] = {}
-    for name, guarantee in GUARANTEES.items():
+    for name in GUARANTEES:
         by = held_by(name, layers)
         if by is not None:
             held[name] = by
             continue
-        needed = dict.fromkeys(layer for way in guarantee.ways for layer in way if layer not in layers)
-        lacking[name] = "; ".join(f"{layer}: {missing.get(layer, 'not asked for')}" for layer in needed)
+        lacking[name] = reasons([name], layers, missing)
     return Report(held=held, missing=lacking)
+
+
+def reasons(guarantees: Iterable[str], layers: Mapping[str, str], missing: Mapping[str, str]) -> str:
+    """Say why the layers that could hold guarantees are not there; those with the same reason together.
+
+    Args:
+        guarantees: names.
+        layers: those in force.
+        missing: layer → why it could not be had; one that is in neither was not asked for.
+    """
+    needed = dict.fromkeys(
+        layer for name in guarantees for way in GUARANTEES[name].ways for layer in way if layer not in layers
+    )
+    layers_by_reason: dict[str, list[str]] = {}
+    for layer in needed:
+        layers_by_reason.setdefault(missing.get(layer, "not asked for"), []).append(layer)
+    return "; ".join(f"{', '.join(names)}: {why}" for why, names in layers_by_reason.items())

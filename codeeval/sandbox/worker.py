@@ -126,6 +126,7 @@ class Worker:
                 # Made here, so that a worker which dies before it says a word leaves nothing that nobody knows of.
                 self.work = tempfile.mkdtemp(prefix="codeeval-")
                 undo.callback(remove, self.work)
+                os.chmod(self.work, 0o700)  # the caller's umask may have taken our own rights from it
                 self.log: IO[bytes] = undo.enter_context(tempfile.TemporaryFile())
                 ours, theirs = socket.socketpair()
                 undo.callback(ours.close)
