@@ -318,8 +318,8 @@ def _prepare(
 
 def _serve(channel: socket.socket, job: _Job, work: str, clean: Callable[[], None]) -> None:
     """Obey the judge until it hangs up. Every name that a child needs is bound before the first fork."""
-    pid = 0
-    failed = 0
+    pid = failed = 0
+    processes = False
     flags = job.flags
     while True:
         message, fds = _receive(channel)
@@ -349,7 +349,7 @@ def _serve(channel: socket.socket, job: _Job, work: str, clean: Callable[[], Non
             channel.send(ENDED.pack(*_end(pid, failed, flags)))
             pid = 0
             job.leave()
-            if job.own_ipc:
+            if job.own_ipc and (processes or not job.filters):
                 _namespaces.drop_ipc()
             if _is_used(work):
                 clean()
