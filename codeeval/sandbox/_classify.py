@@ -18,6 +18,8 @@ class Facts(NamedTuple):
     "Why the child could not be started; 0 where it could."
     expired: str = ""
     "Which limit ended it: `cpu`, `wall`, `judge`; empty where none did."
+    held_bytes: int = 0
+    "What it held in memory, where that was more than it may; else 0."
     output_exceeded: bool = False
     report_exceeded: bool = False
     hung_up: bool = False
@@ -52,6 +54,8 @@ def classify(facts: Facts) -> Tuple[str, str]:
         return "timed_out", "cpu: used its %g CPU seconds" % facts.cpu_limit_s
     if facts.expired == "wall":
         return "timed_out", "wall: %g seconds passed, of which it ran %.2f" % (facts.wall_limit_s, facts.cpu_s)
+    if facts.held_bytes:
+        return "memory_exceeded", "held %d MB of memory" % (facts.held_bytes >> 20)
     if facts.expired == "judge":
         return "timed_out", "judge: the tests were not through with the answers in %g CPU seconds" % facts.judge_limit_s
     if facts.violation:

@@ -1,10 +1,11 @@
 """The zygote: forks one throw-away child per job, from a small clean process that has the imports loaded.
 
 It is forked from the judge before any test arrives, so there is nothing in its memory that a child could want to
-read. It obeys four messages on its socket, each answered or not as the table says:
+read. It obeys five messages on its socket, each answered or not as the table says:
 
     J  start a job: limits, and the child's descriptors by SCM_RIGHTS           (no answer: the child is heard)
     C  read the child's clock                                                   → CPU seconds
+    M  read the child's memory                                                  → bytes
     K  end the job: kill the child, reap it, empty the work directory           → how it ended
     end of file                                                                 → kill the child and leave
 
@@ -23,9 +24,19 @@ import sys
 import time
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
-from codeeval.sandbox import _capabilities, _files, _harness, _landlock, _namespaces, _rlimits, _root, _seccomp
+from codeeval.sandbox import (
+    _capabilities,
+    _files,
+    _harness,
+    _landlock,
+    _memory,
+    _namespaces,
+    _rlimits,
+    _root,
+    _seccomp,
+)
 
-__all__ = ["CLOCK", "ENDED", "JOB", "LAYERS", "Zygote", "start"]
+__all__ = ["CLOCK", "ENDED", "JOB", "LAYERS", "MEMORY", "Zygote", "start"]
 
 #: Every layer, in the order in which they are entered → what it holds.
 LAYERS: Dict[str, str] = {
@@ -42,6 +53,8 @@ LAYERS: Dict[str, str] = {
 JOB = struct.Struct("!cqqqq??")
 #: Answer to C: CPU seconds.
 CLOCK = struct.Struct("!d")
+#: Answer to M: bytes.
+MEMORY = struct.Struct("!q")
 #: Answer to K: wait status, user and system CPU seconds, peak bytes, errno of a failed start.
 ENDED = struct.Struct("!iddqi")
 
@@ -214,6 +227,13 @@ class _Job:
         """The highest descriptor that the zygote keeps open."""
         return _SOCKET_FD if self.rules is None else _RULES_FD
 
+    def memory_bytes(self, pid: int) -> int:
+        """In the zygote, while the job runs: give what the one of its processes holds which holds the most."""
+        pids = [pid]
+        if self.base_proc:  # the job has mounted its own over ours
+            pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]
+        return _memory.uncounted_bytes("/proc", pids)
+
     def leave(self) -> None:
         """In the zygote, when the job is over: take away what it has mounted."""
         if self.base_proc and os.stat("/proc").st_dev != self.base_proc:
@@ -330,6 +350,8 @@ def _serve(channel: socket.socket, job: _Job, work: str, clean: Callable[[], Non
                 os.close(fd)
         elif order == b"C":
             channel.send(CLOCK.pack(_clock(pid)))
+        elif order == b"M":
+            channel.send(MEMORY.pack(job.memory_bytes(pid)))
         elif order == b"K":
             channel.send(ENDED.pack(*_end(pid, failed, flags)))
             pid = 0
