@@ -12,6 +12,7 @@ import time
 from typing import Any, Callable, Dict, List, NoReturn, Optional, Tuple
 
 from codeeval.sandbox import _codec, _harness, _zygote
+from codeeval.sandbox._tree import MAX_STARVED, Usage
 
 __all__ = ["MAX_S", "Box", "CallerGone", "Stop", "ZygoteLost"]
 
@@ -71,6 +72,7 @@ class Box:
         self.facts: Dict[str, Any] = {}
         self.stopped = False
         self.started = self.heard = False
+        self.tree_cpu_s, self.tree_bytes = 0.0, 0
         self.trace = ""
         self.last: Optional[Tuple[str, Tuple[Any, ...], Dict[str, Any], Any]] = None
         #: Called at each look at the clock, with the child's CPU seconds and the time; gives the seconds to the next.
@@ -322,7 +324,9 @@ class Box:
         if left_s <= 0:
             self.stop(expired="cpu")
         if now >= self.wall_deadline:
-            self.stop(expired="wall")
+            self._give_back(self.usage().waited_s)
+            if now >= self.wall_deadline:
+                self.stop(expired="wall")
         if now >= self.next_weighing:
             self.next_weighing = now + _LOOK_S
             self._weigh()
@@ -336,10 +340,28 @@ class Box:
         if held_bytes > _MEMORY_FACTOR * self.limits["memory_bytes"]:
             self.stop(held_bytes=held_bytes)
 
+    def _give_back(self, starved_s: float) -> None:
+        """Move the wall-clock deadline by the time in which the program wanted to run and other work had the cores."""
+        self.facts["starved_s"] = starved_s
+        wall_s = self.limits["wall_s"]
+        self.wall_deadline = self.begin + wall_s + min(starved_s, MAX_STARVED * wall_s)
+
     def clock(self) -> float:
-        """Give the child's CPU seconds."""
-        (cpu_s,) = self._order(b"C", _zygote.CLOCK)
-        return float(cpu_s)
+        """Give the CPU seconds of the child, or of all its processes where it may have several."""
+        if self.limits["processes"] == 1:
+            (cpu_s,) = self._order(b"C", _zygote.CLOCK)
+            return float(cpu_s)
+        usage = self.usage()
+        if usage.memory_bytes > self.limits["memory_bytes"]:
+            self.stop(tree_bytes=usage.memory_bytes)
+        return usage.cpu_s
+
+    def usage(self) -> Usage:
+        """Give what all processes of the job have used."""
+        used = Usage(*self._order(b"T", _zygote.TREE))
+        self.tree_cpu_s = max(self.tree_cpu_s, used.cpu_s)
+        self.tree_bytes = max(self.tree_bytes, used.memory_bytes)
+        return used
 
     def _order(self, order: bytes, form: struct.Struct) -> Tuple[Any, ...]:
         """Give the zygote an order and take its answer."""
@@ -360,9 +382,15 @@ class Box:
         poller.register(self.caller_fd, getattr(select, "POLLRDHUP", 0))
         return bool(poller.poll(0))
 
-    def close(self) -> Tuple[int, float, float, int, int]:
-        """End the child, take what is left of its output, give how it ended."""
-        ended: Any = self._order(b"K", _zygote.ENDED)
+    def close(self) -> Tuple[int, float, int, int]:
+        """End the child, take what is left of its output.
+
+        Returns:
+            Its wait status, the CPU seconds and the peak bytes of all its processes, errno of a failed start.
+        """
+        if self.limits["processes"] > 1:
+            self.usage()  # those that are ended with it would not be counted
+        status, user_s, system_s, peak, errno = self._order(b"K", _zygote.ENDED)
         if not self.started:
             self._take_ahead()
         os.close(self.ahead)
@@ -379,4 +407,4 @@ class Box:
             pass
         os.close(self.out)
         os.close(self.err)
-        return ended  # type: ignore[no-any-return]
+        return status, max(user_s + system_s, self.tree_cpu_s), max(peak, self.tree_bytes), errno

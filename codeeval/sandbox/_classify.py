@@ -18,6 +18,10 @@ class Facts(NamedTuple):
     "Why the child could not be started; 0 where it could."
     expired: str = ""
     "Which limit ended it: `cpu`, `wall`, `judge`; empty where none did."
+    starved_s: float = 0.0
+    "How long it waited for a core, where that was looked into."
+    tree_bytes: int = 0
+    "What its processes held together, where that was more than they may; else 0."
     held_bytes: int = 0
     "What it held in memory, where that was more than it may; else 0."
     output_exceeded: bool = False
@@ -53,7 +57,11 @@ def classify(facts: Facts) -> Tuple[str, str]:
     if facts.expired == "cpu":
         return "timed_out", "cpu: used its %g CPU seconds" % facts.cpu_limit_s
     if facts.expired == "wall":
-        return "timed_out", "wall: %g seconds passed, of which it ran %.2f" % (facts.wall_limit_s, facts.cpu_s)
+        passed_s = facts.wall_limit_s + facts.starved_s
+        told = "wall: %g seconds passed, of which it ran %.2f" % (round(passed_s, 2), facts.cpu_s)
+        return "timed_out", told + (" and waited %.2f for a core" % facts.starved_s if facts.starved_s >= 0.01 else "")
+    if facts.tree_bytes:
+        return "memory_exceeded", "its processes held %d MB together" % (facts.tree_bytes >> 20)
     if facts.held_bytes:
         return "memory_exceeded", "held %d MB of memory" % (facts.held_bytes >> 20)
     if facts.expired == "judge":

@@ -41,6 +41,7 @@ from codeeval.sandbox import (
 from codeeval.sandbox._box import MAX_S, Box, CallerGone, Stop, ZygoteLost
 from codeeval.sandbox._candidate import VALUE_TEXT, Candidate, bounded
 from codeeval.sandbox._foresight import Foresight
+from codeeval.sandbox._tree import MAX_STARVED
 
 __all__ = ["NOT_RUN", "main"]
 
@@ -77,11 +78,12 @@ def main(fd: int) -> None:
         _files.remove(outer)
         return
     _shrink()
+    waiting = _Waiting()  # opened before the layers, which don't let /proc be read
     boxed = _box_in(config, outer)
     lost: Optional[ZygoteLost] = None
     try:
         caller.send({"ready": {**_describe(zygote), "judge": boxed}})
-        judge = _Judge(caller, zygote)
+        judge = _Judge(caller, zygote, waiting)
         while True:
             request = caller.receive()
             if request is None:
@@ -211,12 +213,29 @@ class _Caller:
         return bytes(data)
 
 
+class _Waiting:
+    """How long this process has been ready to run and had no core; stays at 0 where the kernel does not say."""
+
+    def __init__(self) -> None:
+        try:
+            self.fd = os.open("/proc/self/schedstat", os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            self.fd = -1
+
+    def total_s(self) -> float:
+        try:
+            return int(os.pread(self.fd, 100, 0).split()[1]) / 1e9
+        except (OSError, IndexError, ValueError):
+            return 0.0
+
+
 class _Judge:
     """Judges one program after another."""
 
-    def __init__(self, caller: _Caller, zygote: _zygote.Zygote) -> None:
+    def __init__(self, caller: _Caller, zygote: _zygote.Zygote, waiting: _Waiting) -> None:
         self.caller = caller
         self.zygote = zygote
+        self.waiting = waiting
         self.compiled: Dict[str, Any] = {}
         self.foresight = Foresight()
         #: Tests were interrupted at some point or other, which may have been in the middle of an import.
@@ -224,6 +243,7 @@ class _Judge:
         self.box: Optional[Box] = None
         self.cpu_deadline = 0.0
         self.budget_s = 0.0
+        self.waited_s = 0.0
         signal.signal(signal.SIGALRM, self._tick)
         # Python's own handlers wait for a call into C to return. This one notes the line and ends the process.
         faulthandler.register(signal.SIGVTALRM, file=2, all_threads=False, chain=True)
@@ -322,6 +342,7 @@ class _Judge:
         """Start the tests' own clocks: one that interrupts them, one behind it that can't be held up."""
         self.budget_s = min(max(_JUDGE_CPU_S, box.limits["cpu_s"]), MAX_S)
         self.cpu_deadline = time.process_time() + self.budget_s
+        self.waited_s = self.waiting.total_s()
         self.box = box
         signal.setitimer(signal.ITIMER_VIRTUAL, self.budget_s + _LAST_TICK_S)
         signal.setitimer(signal.ITIMER_REAL, _TICK_S, _TICK_S)
@@ -332,7 +353,11 @@ class _Judge:
             return
         if box.is_caller_gone():
             raise CallerGone
-        if time.process_time() >= self.cpu_deadline or time.monotonic() >= box.wall_deadline + self.budget_s:
+        is_over = time.process_time() >= self.cpu_deadline
+        if not is_over and time.monotonic() >= box.wall_deadline + self.budget_s:
+            starved_s = min(self.waiting.total_s() - self.waited_s, MAX_STARVED * self.budget_s)
+            is_over = time.monotonic() >= box.wall_deadline + self.budget_s + starved_s
+        if is_over:
             self.is_worn = True
             box.stop(expired="judge")
 
@@ -449,8 +474,7 @@ _BATCHES: Dict[Tuple[str, str], Callable[[_Judge, Dict[str, Any]], Dict[str, Any
 
 
 def _execution(box: Box, check: Dict[str, Any], limits: Dict[str, Any], budget_s: float) -> Dict[str, Any]:
-    wait_status, user_s, system_s, peak, start_errno = box.close()
-    cpu_s = user_s + system_s
+    wait_status, cpu_s, peak, start_errno = box.close()
     facts = _classify.Facts(
         **box.facts,
         wait_status=wait_status,

@@ -77,9 +77,6 @@ _X86_64 = {
     "syslog": 103,
     "vhangup": 153,
     "memfd_create": 319,
-    "shmget": 29,
-    "semget": 64,
-    "msgget": 68,
     "iopl": 172,
     "ioperm": 173,
     "modify_ldt": 154,
@@ -87,6 +84,9 @@ _X86_64 = {
     "clone": 56,
     "fork": 57,
     "vfork": 58,
+    "shmget": 29,
+    "semget": 64,
+    "msgget": 68,
 }
 _AARCH64 = {
     "ptrace": 117,
@@ -125,11 +125,11 @@ _AARCH64 = {
     "syslog": 116,
     "vhangup": 58,
     "memfd_create": 279,
+    "socket": 198,
+    "clone": 220,
     "shmget": 194,
     "semget": 190,
     "msgget": 186,
-    "socket": 198,
-    "clone": 220,
 }
 _MACHINES: Dict[str, Tuple[int, Dict[str, int]]] = {
     "x86_64": (0xC000003E, {**_X86_64, **_COMMON}),
@@ -138,10 +138,10 @@ _MACHINES: Dict[str, Tuple[int, Dict[str, int]]] = {
 #: Of setrlimit and prlimit64.
 _LIMITS = {"x86_64": (160, 302), "aarch64": (164, 261)}
 #: Refused as if the kernel did not have them.
-_UNKNOWN = ("clone3", "memfd_create", "memfd_secret", "shmget", "semget", "msgget")
+_UNKNOWN = ("clone3", "memfd_create", "memfd_secret")
 _X32_BIT = 0x40000000
 #: What a zygote needs to start a job, and so only the job's own filter can refuse.
-_OF_JOBS = ("mount", "umount2", "socket", "clone", "fork", "vfork")
+_OF_JOBS = ("mount", "umount2", "socket", "clone", "fork", "vfork", "shmget", "semget", "msgget")
 
 _LOAD, _JUMP_EQUAL, _JUMP_AT_LEAST, _JUMP_ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
@@ -200,7 +200,7 @@ def for_jobs(*, processes: bool, network: bool) -> Filter:
     """Refuse what a zygote may do and a program may not.
 
     Args:
-        processes: whether new processes are allowed; threads always are.
+        processes: whether new processes, and what only several can share, are allowed; threads always are.
         network: whether sockets are allowed; pairs of connected ones, which event loops need, always are.
 
     Raises:
@@ -213,7 +213,7 @@ def _common() -> List[_Instruction]:
     """Refuse other architectures' calls and what nobody needs; go on with the call's number loaded.
 
     What is refused as unknown has a substitute that libraries know: clone3's flags lie in memory, which a filter can't
-    read, and clone's don't; files and segments in memory alone count nowhere, and those in a file system do.
+    read, and clone's don't; files in memory alone count nowhere, and those in a file system do.
     """
     architecture, numbers = _table()
     program: List[_Instruction] = [
@@ -265,6 +265,8 @@ def _own(*, processes: bool, network: bool) -> List[_Instruction]:
         refused["socket"] = errno.EACCES
     if not processes:
         refused.update({"fork": errno.EPERM, "vfork": errno.EPERM})
+        # Nobody to share with; and what is not made need not be looked for after each job.
+        refused.update(dict.fromkeys(("shmget", "semget", "msgget"), errno.ENOSYS))
     for name, number in refused.items():
         if name in numbers:
             program += _refuse(numbers[name], number)

@@ -1,10 +1,11 @@
 """The zygote: forks one throw-away child per job, from a small clean process that has the imports loaded.
 
 It is forked from the judge before any test arrives, so there is nothing in its memory that a child could want to
-read. It obeys five messages on its socket, each answered or not as the table says:
+read. It obeys six messages on its socket, each answered or not as the table says:
 
     J  start a job: limits, and the child's descriptors by SCM_RIGHTS           (no answer: the child is heard)
     C  read the child's clock                                                   → CPU seconds
+    T  read what all processes of the job have used                             → CPU seconds, waiting, memory
     M  read the child's memory                                                  → bytes
     K  end the job: kill the child, reap it, empty the work directory           → how it ended
     end of file                                                                 → kill the child and leave
@@ -34,9 +35,10 @@ from codeeval.sandbox import (
     _rlimits,
     _root,
     _seccomp,
+    _tree,
 )
 
-__all__ = ["CLOCK", "ENDED", "JOB", "LAYERS", "MEMORY", "Zygote", "start"]
+__all__ = ["CLOCK", "ENDED", "JOB", "LAYERS", "MEMORY", "TREE", "Zygote", "start"]
 
 #: Every layer, in the order in which they are entered → what it holds.
 LAYERS: Dict[str, str] = {
@@ -53,6 +55,8 @@ LAYERS: Dict[str, str] = {
 JOB = struct.Struct("!cqqqq??")
 #: Answer to C: CPU seconds.
 CLOCK = struct.Struct("!d")
+#: Answer to T: CPU seconds, the longest wait of one thread for a core in seconds, resident bytes.
+TREE = struct.Struct("!ddq")
 #: Answer to M: bytes.
 MEMORY = struct.Struct("!q")
 #: Answer to K: wait status, user and system CPU seconds, peak bytes, errno of a failed start.
@@ -227,12 +231,13 @@ class _Job:
         """The highest descriptor that the zygote keeps open."""
         return _SOCKET_FD if self.rules is None else _RULES_FD
 
-    def memory_bytes(self, pid: int) -> int:
-        """In the zygote, while the job runs: give what the one of its processes holds which holds the most."""
-        pids = [pid]
-        if self.base_proc:  # the job has mounted its own over ours
-            pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]
-        return _memory.uncounted_bytes("/proc", pids)
+    def pids(self, pid: int) -> List[int]:
+        """In the zygote, while the job runs: list its processes, as our /proc names them."""
+        if not self.flags:
+            return [pid]
+        if self.base_proc:
+            return _tree.processes("/proc")  # the job has mounted its own over ours, and we see that
+        return _tree.processes("/proc", without=os.getpid())
 
     def leave(self) -> None:
         """In the zygote, when the job is over: take away what it has mounted."""
@@ -325,8 +330,8 @@ def _prepare(
 
 def _serve(channel: socket.socket, job: _Job, work: str, clean: Callable[[], None]) -> None:
     """Obey the judge until it hangs up. Every name that a child needs is bound before the first fork."""
-    pid = 0
-    failed = 0
+    pid = failed = 0
+    processes = False
     flags = job.flags
     while True:
         message, fds = _receive(channel)
@@ -350,13 +355,15 @@ def _serve(channel: socket.socket, job: _Job, work: str, clean: Callable[[], Non
                 os.close(fd)
         elif order == b"C":
             channel.send(CLOCK.pack(_clock(pid)))
+        elif order == b"T":
+            channel.send(TREE.pack(*_tree.usage("/proc", job.pids(pid))))
         elif order == b"M":
-            channel.send(MEMORY.pack(job.memory_bytes(pid)))
+            channel.send(MEMORY.pack(_memory.uncounted_bytes("/proc", job.pids(pid))))
         elif order == b"K":
             channel.send(ENDED.pack(*_end(pid, failed, flags)))
             pid = 0
             job.leave()
-            if job.own_ipc:
+            if job.own_ipc and (processes or not job.filters):
                 _namespaces.drop_ipc()
             if _is_used(work):
                 clean()

@@ -21,6 +21,7 @@ from typing import IO, TYPE_CHECKING, Any
 from codeeval.errors import SandboxError
 from codeeval.sandbox import Sandbox
 from codeeval.sandbox._files import remove
+from codeeval.sandbox._tree import MAX_STARVED
 
 if TYPE_CHECKING:
     from multiprocess.connection import Connection
@@ -175,7 +176,8 @@ class Worker:
         """Expect an execution, at the latest after all limits, the program's own and the tests'."""
         if self.program is not None:
             limits = self.program.limits
-            self.deadline = time.monotonic() + min(limits.wall_s + max(10.0, limits.cpu_s) + _GRACE_S, _MAX_S)
+            longest_s = (1 + MAX_STARVED) * (limits.wall_s + max(10.0, limits.cpu_s))
+            self.deadline = time.monotonic() + min(longest_s + _GRACE_S, _MAX_S)
 
     def receive(self) -> dict[str, Any]:
         """Take one message.
