@@ -1,4 +1,4 @@
-"""What a process holds, read from the texts that the kernel gives."""
+"""What processes hold, read from the texts that the kernel gives."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from codeeval.sandbox._memory import held_bytes, uncounted_bytes
+from codeeval.sandbox._memory import held_bytes, private_bytes, shared_bytes
 
 STATUS = b"""\
 Name:\tRssAnon: 5
@@ -17,6 +17,15 @@ RssFile:\t    4000 kB
 RssShmem:\t    300 kB
 VmPTE:\t      80 kB
 VmSwap:\t      20 kB
+"""
+ROLLUP = b"""\
+55d0-7fff ---p 00000000 00:00 0                          [rollup]
+Rss:               11000 kB
+Pss:                6000 kB
+Pss_Anon:           1000 kB
+Pss_File:           4500 kB
+Swap:                 20 kB
+SwapPss:               4 kB
 """
 MAPS = b"""\
 00400000-00500000 r-xp 00000000 08:01 1 /usr/bin/python3
@@ -29,23 +38,28 @@ MAPS = b"""\
 """
 
 
-def test_private_pages_swap_and_tables_count_and_shared_memory_as_a_whole() -> None:
-    assert held_bytes(STATUS, MAPS) == (7100 << 10) + (1 << 20) + (1 << 19) + (1 << 19)
+def test_private_pages_swap_and_tables_count() -> None:
+    assert private_bytes(STATUS, b"") == 7100 << 10
 
 
-def test_where_the_maps_may_not_be_read_the_shared_pages_count() -> None:
-    assert held_bytes(STATUS, b"") == 7400 << 10
+def test_pages_that_several_processes_share_count_as_their_part() -> None:
+    assert private_bytes(STATUS, ROLLUP) == 1084 << 10
+
+
+def test_shared_memory_that_no_file_system_limits_counts_as_a_whole_and_once() -> None:
+    assert sorted(shared_bytes(MAPS).values()) == [1 << 19, 1 << 19, 1 << 20]
+    assert shared_bytes(MAPS + MAPS) == shared_bytes(MAPS)
 
 
 def test_a_process_that_is_gone_holds_nothing() -> None:
-    assert uncounted_bytes("/proc", [1 << 30]) == 0
+    assert held_bytes("/proc", [2**22 - 1]) == 0
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="there is no /proc")
 def test_shared_memory_shows_as_soon_as_it_is_mapped() -> None:
-    before = uncounted_bytes("/proc", [os.getpid()])
+    before = held_bytes("/proc", [os.getpid()])
 
     with mmap.mmap(-1, 1 << 28):
-        after = uncounted_bytes("/proc", [os.getpid()])
+        after = held_bytes("/proc", [os.getpid()])
 
     assert (1 << 28) - (1 << 26) < after - before < (1 << 28) + (1 << 26)

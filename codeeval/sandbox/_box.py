@@ -21,7 +21,7 @@ _OUTPUT_FACTOR = 256
 _CHUNK = 1 << 16
 #: How often a running child's clock is read at least; several threads burn CPU faster than the wall clock moves.
 _LOOK_S = 0.5
-#: How much more than its memory a program may hold of what the kernel does not count, for small change.
+#: How much more than `memory_bytes` a program may hold: the kernel's tables of its pages come on top, say.
 _MEMORY_FACTOR = 1.125
 #: Seconds in which the zygote must start a child, after clearing up behind the one before.
 _START_S = 30.0
@@ -335,9 +335,10 @@ class Box:
         self.next_look = now + min(max(left_s, 0.002), _LOOK_S)
 
     def _weigh(self) -> None:
-        """Stop a program that holds memory which its resource limits do not count."""
+        """Stop a program that holds more memory than it may, in ways that its resource limits do not count."""
         (held_bytes,) = self._order(b"M", _zygote.MEMORY)
         if held_bytes > _MEMORY_FACTOR * self.limits["memory_bytes"]:
+            self.tree_bytes = max(self.tree_bytes, held_bytes)
             self.stop(held_bytes=held_bytes)
 
     def _give_back(self, starved_s: float) -> None:
@@ -351,10 +352,7 @@ class Box:
         if self.limits["processes"] == 1:
             (cpu_s,) = self._order(b"C", _zygote.CLOCK)
             return float(cpu_s)
-        usage = self.usage()
-        if usage.memory_bytes > self.limits["memory_bytes"]:
-            self.stop(tree_bytes=usage.memory_bytes)
-        return usage.cpu_s
+        return self.usage().cpu_s
 
     def usage(self) -> Usage:
         """Give what all processes of the job have used."""

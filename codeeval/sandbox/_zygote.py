@@ -6,7 +6,7 @@ read. It obeys six messages on its socket, each answered or not as the table say
     J  start a job: limits, and the child's descriptors by SCM_RIGHTS           (no answer: the child is heard)
     C  read the child's clock                                                   → CPU seconds
     T  read what all processes of the job have used                             → CPU seconds, waiting, memory
-    M  read the child's memory                                                  → bytes
+    M  read the memory that all processes of the job hold                       → bytes
     K  end the job: kill the child, reap it, empty the work directory           → how it ended
     end of file                                                                 → kill the child and leave
 
@@ -358,7 +358,7 @@ def _serve(channel: socket.socket, job: _Job, work: str, clean: Callable[[], Non
         elif order == b"T":
             channel.send(TREE.pack(*_tree.usage("/proc", job.pids(pid))))
         elif order == b"M":
-            channel.send(MEMORY.pack(_memory.uncounted_bytes("/proc", job.pids(pid))))
+            channel.send(MEMORY.pack(_memory.held_bytes("/proc", job.pids(pid))))
         elif order == b"K":
             channel.send(ENDED.pack(*_end(pid, failed, flags)))
             pid = 0
