@@ -21,6 +21,8 @@ _OUTPUT_FACTOR = 256
 _CHUNK = 1 << 16
 #: How often a running child's clock is read at least; several threads burn CPU faster than the wall clock moves.
 _LOOK_S = 0.5
+#: How much more than `memory_bytes` a program may hold: the kernel's tables of its pages come on top, say.
+_MEMORY_FACTOR = 1.125
 #: Seconds in which the zygote must start a child, after clearing up behind the one before.
 _START_S = 30.0
 #: How long foreseen calls may take together before their answers are looked for one by one.
@@ -108,7 +110,7 @@ class Box:
             self.poller.register(self.stdin, select.POLLOUT)
         self.begin = time.monotonic()
         self.wall_deadline = self.begin + _START_S
-        self.next_look = self.begin + min(limits["cpu_s"], _LOOK_S)
+        self.next_look = self.next_weighing = self.begin + min(limits["cpu_s"], _LOOK_S)
         try:
             rights = array.array("i", given)
             zygote.channel.sendmsg([order], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
@@ -331,9 +333,19 @@ class Box:
             self._give_back(self.usage().waited_s)
             if now >= self.wall_deadline:
                 self.stop(expired="wall")
+        if now >= self.next_weighing:
+            self.next_weighing = now + _LOOK_S
+            self._weigh()
         if self.watch is not None:
             left_s = min(left_s, self.watch(cpu_s, now))
         self.next_look = now + min(max(left_s, 0.002), _LOOK_S)
+
+    def _weigh(self) -> None:
+        """Stop a program that holds more memory than it may, in ways that its resource limits do not count."""
+        (held_bytes,) = self._order(b"M", _zygote.MEMORY)
+        if held_bytes > _MEMORY_FACTOR * self.limits["memory_bytes"]:
+            self.tree_bytes = max(self.tree_bytes, held_bytes)
+            self.stop(held_bytes=held_bytes)
 
     def _give_back(self, starved_s: float) -> None:
         """Move the wall-clock deadline by the time in which the program wanted to run and other work had the cores."""
@@ -346,10 +358,7 @@ class Box:
         if self.limits["processes"] == 1:
             (cpu_s,) = self._order(b"C", _zygote.CLOCK)
             return float(cpu_s)
-        usage = self.usage()
-        if usage.memory_bytes > self.limits["memory_bytes"]:
-            self.stop(tree_bytes=usage.memory_bytes)
-        return usage.cpu_s
+        return self.usage().cpu_s
 
     def usage(self) -> Usage:
         """Give what all processes of the job have used."""

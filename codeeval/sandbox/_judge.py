@@ -33,6 +33,7 @@ from codeeval.sandbox import (
     _codec,
     _files,
     _landlock,
+    _rlimits,
     _root,
     _seccomp,
     _stdio,
@@ -124,7 +125,7 @@ def _shrink() -> None:
     null = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1):
         os.dup2(null, stream)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _rlimits.no_core_dumps()
     files, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     if files < 256:
         resource.setrlimit(resource.RLIMIT_NOFILE, (256 if most == resource.RLIM_INFINITY else min(256, most), most))

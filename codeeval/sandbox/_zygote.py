@@ -1,11 +1,12 @@
 """The zygote: forks one throw-away child per job, from a small clean process that has the imports loaded.
 
 It is forked from the judge before any test arrives, so there is nothing in its memory that a child could want to
-read. It obeys five messages on its socket, each answered or not as the table says:
+read. It obeys six messages on its socket, each answered or not as the table says:
 
     J  start a job: limits, and the child's descriptors by SCM_RIGHTS           (no answer: the child is heard)
     C  read the child's clock                                                   → CPU seconds
     T  read what all processes of the job have used                             → CPU seconds, waiting, memory
+    M  read the memory that all processes of the job hold                       → bytes
     K  end the job: kill the child, reap it, empty the work directory           → how it ended
     end of file                                                                 → kill the child and leave
 
@@ -24,9 +25,20 @@ import sys
 import time
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
-from codeeval.sandbox import _capabilities, _files, _harness, _landlock, _namespaces, _rlimits, _root, _seccomp, _tree
+from codeeval.sandbox import (
+    _capabilities,
+    _files,
+    _harness,
+    _landlock,
+    _memory,
+    _namespaces,
+    _rlimits,
+    _root,
+    _seccomp,
+    _tree,
+)
 
-__all__ = ["CLOCK", "ENDED", "JOB", "LAYERS", "TREE", "Zygote", "start"]
+__all__ = ["CLOCK", "ENDED", "JOB", "LAYERS", "MEMORY", "TREE", "Zygote", "start"]
 
 #: Every layer, in the order in which they are entered → what it holds.
 LAYERS: Dict[str, str] = {
@@ -45,6 +57,8 @@ JOB = struct.Struct("!cqqqq??")
 CLOCK = struct.Struct("!d")
 #: Answer to T: CPU seconds, the longest wait of one thread for a core in seconds, resident bytes.
 TREE = struct.Struct("!ddq")
+#: Answer to M: bytes.
+MEMORY = struct.Struct("!q")
 #: Answer to K: wait status, user and system CPU seconds, peak bytes, errno of a failed start.
 ENDED = struct.Struct("!iddqi")
 
@@ -256,17 +270,15 @@ class _Job:
                 _namespaces.bear_children_in(standing)
         return pid
 
-    def usage(self, pid: int) -> _tree.Usage:
-        """In the zygote, while the job runs: give what its processes have used."""
+    def pids(self, pid: int) -> List[int]:
+        """In the zygote, while the job runs: list its processes, as our /proc names them."""
         if not self.flags:
-            pids = [pid]
-        elif self.is_settled and not self.is_over_proc():
-            pids = _tree.processes("/proc", without=1)
-        elif self.base_proc:
-            pids = _tree.processes("/proc")  # the job has mounted its own over ours, and we see that
-        else:
-            pids = _tree.processes("/proc", without=os.getpid())
-        return _tree.usage("/proc", pids)
+            return [pid]
+        if self.is_settled and not self.is_over_proc():
+            return _tree.processes("/proc", without=1)
+        if self.base_proc:
+            return _tree.processes("/proc")  # the job has mounted its own over ours, and we see that
+        return _tree.processes("/proc", without=os.getpid())
 
     def is_over_proc(self) -> bool:
         """Say whether a job has mounted its own /proc over ours."""
@@ -424,7 +436,9 @@ def _serve(channel: socket.socket, job: _Job, work: str, clean: Callable[[], Non
         elif order == b"C":
             channel.send(CLOCK.pack(_clock(pid)))
         elif order == b"T":
-            channel.send(TREE.pack(*job.usage(pid)))
+            channel.send(TREE.pack(*_tree.usage("/proc", job.pids(pid))))
+        elif order == b"M":
+            channel.send(MEMORY.pack(_memory.held_bytes("/proc", job.pids(pid))))
         elif order == b"K":
             channel.send(ENDED.pack(*_end(pid, failed, flags)))
             pid = 0
