@@ -33,6 +33,7 @@ from codeeval.sandbox import (
     _codec,
     _files,
     _landlock,
+    _languages,
     _rlimits,
     _root,
     _seccomp,
@@ -264,6 +265,8 @@ class _Judge:
         self.memory_kills = 0
         self.compiled: Dict[str, Any] = {}
         self.foresight = Foresight()
+        self.builds = _languages.BuildCache()
+        self.no_archive = os.open(os.devnull, os.O_RDONLY)
         #: Tests were interrupted at some point or other, which may have been in the middle of an import.
         self.is_worn = False
         self.box: Optional[Box] = None
@@ -278,7 +281,7 @@ class _Judge:
         """Run one program, judge it, give its execution as `Execution.to_dict` would."""
         check = program["check"] or {"kind": "run", "strength": "same box"}
         kind = (check["kind"], check["strength"])
-        unmet = self._unmet(program["limits"])
+        unmet = self._unmet(program)
         if not unmet and kind not in _CHECKS and kind not in _BATCHES:
             unmet = "there is no judging of %r at the strength %r" % kind
         if unmet:
@@ -321,6 +324,13 @@ class _Judge:
 
         return self._execution(self._run(tests, program, check, limits, stdin), check)
 
+    def new_box(self, limits: Dict[str, Any], stdin: Optional[bytes] = None, archive: Optional[int] = None) -> Box:
+        """Start a job; see `Box`."""
+        if self.group is not None:
+            memory_bytes, tasks = bounds(limits)
+            self.group.limit(memory_bytes, tasks + (archive is not None))
+        return Box(self.caller.fileno(), self.zygote, limits, stdin, archive)
+
     def _run(
         self,
         tests: Tests,
@@ -330,9 +340,7 @@ class _Judge:
         stdin: Optional[bytes] = None,
     ) -> Box:
         """Run a program with its tests; the box has the facts."""
-        if self.group is not None:
-            self.group.limit(*bounds(limits))
-        box = Box(self.caller.fileno(), self.zygote, limits, stdin)
+        box = self.new_box(limits, stdin)
         outcome: Dict[str, Any] = {}
         try:
             self._begin(box)
@@ -398,9 +406,11 @@ class _Judge:
         before, self.memory_kills = self.memory_kills, self.group.kills()
         return killed and self.memory_kills > before
 
-    def _unmet(self, limits: Dict[str, Any]) -> str:
+    def _unmet(self, program: Dict[str, Any]) -> str:
         """Say which limit asks for something that can't be given safely here."""
-        layers = self.zygote.layers
+        layers, limits = self.zygote.layers, program["limits"]
+        if program.get("recipe") and "pid" not in layers:
+            return "programs in other languages than Python need the layer pid, or they could not all be stopped"
         if limits["processes"] > 1 and "pid" not in layers:
             return "more than one process needs the layer pid, or they could not all be stopped"
         if limits["network"] == "loopback" and "net" not in layers:
@@ -536,6 +546,7 @@ _CHECKS: Dict[Tuple[str, str], Tests] = {
 
 #: Kinds of which each program may need several runs; they give the whole execution.
 _BATCHES: Dict[Tuple[str, str], Callable[[_Judge, Dict[str, Any]], Dict[str, Any]]] = {
+    ("language", "same box"): _languages.judge_language,
     ("calls", "values out"): _calls.judge_calls,
     ("stdio", "values out"): _stdio.judge_stdio,
 }

@@ -1,4 +1,4 @@
-"""A job's processes as /proc shows them from outside: the CPU time, the memory and the waiting of all together."""
+"""A job's processes as /proc shows them from outside: the CPU time and the waiting of all together."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Usage(NamedTuple):
     "CPU seconds, of children that have ended and were waited for as well."
     waited_s: float
     "The longest time that one thread was ready to run and had no core."
-    memory_bytes: int
-    "Resident memory that belongs to no file, summed over the processes."
+    n_processes: int
+    "How many there are, up to a number that is far too large anyway."
 
 
 def processes(proc: str, without: Optional[int] = None) -> List[int]:
@@ -40,9 +40,8 @@ def processes(proc: str, without: Optional[int] = None) -> List[int]:
 
 def usage(proc: str, pids: Iterable[int]) -> Usage:
     """Add up what processes have used; one that ends meanwhile counts as far as it could be read."""
-    cpu_s, waited_s, memory_bytes = 0.0, 0.0, 0
+    cpu_s, waited_s, n_processes = 0.0, 0.0, 0
     tick_s = 1 / os.sysconf("SC_CLK_TCK")
-    page_bytes = os.sysconf("SC_PAGE_SIZE")
     for pid in pids:
         path = "%s/%d" % (proc, pid)
         # The name, in parentheses, is the program's own choice: what counts comes after the last one.
@@ -50,11 +49,9 @@ def usage(proc: str, pids: Iterable[int]) -> Usage:
         if len(stat) < 15:
             continue
         cpu_s += tick_s * sum(map(int, stat[11:15]))
-        pages = _read(path + "/statm").split()
-        if len(pages) > 2:
-            memory_bytes += page_bytes * max(0, int(pages[1]) - int(pages[2]))
+        n_processes += 1
         waited_s = max(waited_s, _waited_s(path))
-    return Usage(cpu_s, waited_s, memory_bytes)
+    return Usage(cpu_s, waited_s, n_processes)
 
 
 def _waited_s(path: str) -> float:

@@ -5,7 +5,7 @@ read. It obeys six messages on its socket, each answered or not as the table say
 
     J  start a job: limits, and the child's descriptors by SCM_RIGHTS           (no answer: the child is heard)
     C  read the child's clock                                                   → CPU seconds
-    T  read what all processes of the job have used                             → CPU seconds, waiting, memory
+    T  read what all processes of the job have used                             → CPU seconds, waiting, how many
     M  read the memory that all processes of the job hold                       → bytes
     K  end the job: kill the child, reap it, empty the work directory           → how it ended
     end of file                                                                 → kill the child and leave
@@ -27,6 +27,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 from codeeval.sandbox import (
     _capabilities,
+    _command,
     _files,
     _harness,
     _landlock,
@@ -51,11 +52,11 @@ LAYERS: Dict[str, str] = {
 }
 
 #: J: whole CPU seconds, memory bytes, file bytes, processes and threads together, whether it may have processes,
-#: whether it may have sockets.
-JOB = struct.Struct("!cqqqq??")
+#: whether a command that it runs may have none, whether it may have sockets.
+JOB = struct.Struct("!cqqqq???")
 #: Answer to C: CPU seconds.
 CLOCK = struct.Struct("!d")
-#: Answer to T: CPU seconds, the longest wait of one thread for a core in seconds, resident bytes.
+#: Answer to T: CPU seconds, the longest wait of one thread for a core in seconds, how many they are.
 TREE = struct.Struct("!ddq")
 #: Answer to M: bytes.
 MEMORY = struct.Struct("!q")
@@ -64,7 +65,7 @@ ENDED = struct.Struct("!iddqi")
 
 _SOCKET_FD, _AHEAD_FD, _RULES_FD = 3, 4, 5
 _HOME_FDS = 6, 7  # above those that a child keeps
-_N_FDS = 5
+_N_FDS = 6
 
 
 class Zygote:
@@ -315,6 +316,10 @@ class _Job:
         if self.filters:
             self.filters[processes, network].enter()
 
+    def confine(self, alone: bool, network: bool) -> Callable[[], None]:
+        """Give what a command's process must do before it begins: give up new processes, where it may have none."""
+        return self.filters[False, network].enter if alone and self.filters else lambda: None
+
 
 def _prepare(
     wanted: "set[str]",
@@ -418,7 +423,7 @@ def _serve(channel: socket.socket, job: _Job, work: str, clean: Callable[[], Non
         message, fds = _receive(channel)
         order = message[:1]
         if order == b"J":
-            _, cpu_s, memory_bytes, file_bytes, tasks, processes, network = JOB.unpack(message)
+            _, cpu_s, memory_bytes, file_bytes, tasks, processes, alone, network = JOB.unpack(message)
             failed = 0
             try:
                 pid = job.start(processes, network)
@@ -428,7 +433,7 @@ def _serve(channel: socket.socket, job: _Job, work: str, clean: Callable[[], Non
                 try:
                     _become(fds, _AHEAD_FD if job.rules is None else _RULES_FD)
                     job.enter(cpu_s, memory_bytes, file_bytes, tasks, processes, network)
-                    _harness.run(_SOCKET_FD, _AHEAD_FD)
+                    _harness.run(_SOCKET_FD, _AHEAD_FD, job.confine(alone, network))
                 finally:
                     os._exit(1)
             for fd in fds:
@@ -467,15 +472,23 @@ def _receive(channel: socket.socket) -> Tuple[bytes, List[int]]:
 
 
 def _become(fds: Sequence[int], last_fd: int) -> None:
-    """In the child: take the job's control socket, pipe, stdout, stderr, maybe stdin; keep nothing above `last_fd`."""
-    control, ahead, out, err, *stdin = fds
-    for fd in stdin:
+    """In the child: take the job's control socket, pipe, stdout, stderr, maybe stdin and after it an archive.
+
+    Of the zygote's own descriptors, those up to `last_fd` are kept.
+    """
+    control, ahead, out, err, *more = fds
+    for fd in more[:1]:
         os.dup2(fd, 0)
     os.dup2(control, _SOCKET_FD)  # closes the zygote's own socket in this process
     os.dup2(out, 1)
     os.dup2(err, 2)
     os.dup2(ahead, _AHEAD_FD)  # the last, since one of the others may have this number
-    os.closerange(last_fd + 1, _HOME_FDS[-1] + 2 * _N_FDS)
+    first = last_fd + 1
+    for fd in more[1:]:
+        os.dup2(fd, _command.ARCHIVE_FD)  # likewise
+        os.closerange(first, _command.ARCHIVE_FD)
+        first = _command.ARCHIVE_FD + 1
+    os.closerange(first, _HOME_FDS[-1] + 2 * _N_FDS)
 
 
 def _end(pid: int, failed: int, flags: int) -> Tuple[int, float, float, int, int]:
