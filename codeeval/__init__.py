@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from codeeval.samplers import CanonicalSampler, FunctionSampler, RecordedSampler, Sampler
     from codeeval.sandbox import Sandbox
     from codeeval.store import load_results
-    from codeeval.suites import CallSuite, Oracle, ScriptSuite, StdioSuite, Suite
+    from codeeval.suites import CallSuite, Oracle, ScriptSuite, StdioSuite, Suite, UnittestSuite
 
 __version__ = "0.1.0"
 
@@ -111,6 +111,7 @@ __all__ = [
     "TestPassFraction",
     "TestResult",
     "TruncationRates",
+    "UnittestSuite",
     "VerdictCache",
     "available",
     "compare",
@@ -163,7 +164,7 @@ _NAMES = {
     "samplers": "CanonicalSampler FunctionSampler RecordedSampler Sampler",
     "sandbox": "Sandbox",
     "store": "load_results",
-    "suites": "CallSuite Oracle ScriptSuite StdioSuite Suite",
+    "suites": "CallSuite Oracle ScriptSuite StdioSuite Suite UnittestSuite",
 }
 _HOMES = {name: f"codeeval.{home}" for home, names in _NAMES.items() for name in names.split()}
 

@@ -70,6 +70,8 @@ class Box:
         self.stopped = False
         self.started = self.heard = False
         self.trace = ""
+        #: Name → what is known of a test, where there are several: whether it passed, and what went wrong.
+        self.tests: Optional[Dict[str, List[Any]]] = None
         self.last: Optional[Tuple[str, Tuple[Any, ...], Dict[str, Any], Any]] = None
         #: Called at each look at the clock, with the child's CPU seconds and the time; gives the seconds to the next.
         self.watch: Optional[Callable[[float, float], float]] = None

@@ -35,6 +35,7 @@ from codeeval.sandbox import (
     _root,
     _seccomp,
     _stdio,
+    _unittest,
     _zygote,
 )
 from codeeval.sandbox._box import MAX_S, Box, CallerGone, Stop, ZygoteLost
@@ -434,6 +435,7 @@ _CHECKS: Dict[Tuple[str, str], Tests] = {
     ("run", "same box"): _run_same_box,
     ("script", "split"): _run_split,
     ("script", "same box"): _run_same_box,
+    ("unittest", "same box"): lambda judge, box, check, program: _unittest.conduct(box, check, program),
 }
 
 
@@ -469,6 +471,8 @@ def _execution(box: Box, check: Dict[str, Any], limits: Dict[str, Any], budget_s
         "peak_memory_bytes": peak,
         "tests": [["0", status == "passed", message] if message else ["0", status == "passed"]],
     }
+    if box.tests is not None:
+        row["tests"] = _unittest.rows(box.tests, check["names"], message)
     if facts.hung_up and os.WIFEXITED(wait_status):
         row["exit_code"] = os.WEXITSTATUS(wait_status)
     elif facts.hung_up:
