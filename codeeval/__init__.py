@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         plan,
     )
     from codeeval.metrics.pass_at_k import pass_at_k
+    from codeeval.preloading import Preload, preload_for
     from codeeval.problem import Problem, ProblemSet
     from codeeval.program import Check, Execution, Limits, Program, Status, Strength, TestResult
     from codeeval.report import report
@@ -90,6 +91,7 @@ __all__ = [
     "Oracle",
     "PassAtK",
     "PassPowK",
+    "Preload",
     "Problem",
     "ProblemSet",
     "Program",
@@ -129,6 +131,7 @@ __all__ = [
     "load_results",
     "pass_at_k",
     "plan",
+    "preload_for",
     "report",
     "report_card",
     "rescore",
@@ -155,6 +158,7 @@ _NAMES = {
     "metrics": "BestAtK ByTag GPassAtK MajorityAtK Metric PassAtK PassPowK StatusRates TestPassFraction "
     "TruncationRates plan",
     "metrics.pass_at_k": "pass_at_k",
+    "preloading": "Preload preload_for",
     "problem": "Problem ProblemSet",
     "program": "Check Execution Limits Program Status Strength TestResult",
     "report": "report",

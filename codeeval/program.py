@@ -105,8 +105,8 @@ class Check:
 
     kind: str
     """`script`: `source` is Python that calls the candidate and raises when it is wrong. `calls`: the entry point is
-    called with `inputs`. `stdio`: the program is run with `inputs` as its stdin. `unittest`: `source` defines classes of
-    tests, of which `names` are run."""
+    called with `inputs`. `stdio`: the program is run with `inputs` as its stdin. `unittest`: `source` defines classes
+    of tests, of which `names` are run."""
     strength: Strength
     source: str = ""
     "The tests."

@@ -233,7 +233,7 @@ def _metadata(row: Row) -> Mapping[str, Any]:
 _DEFAULT = Limits(
     cpu_s=30.0, wall_s=90.0, memory_bytes=8 << 30, processes=32, threads=128, network="loopback", file_bytes=1 << 27
 )
-#: 240 s for the tests, and one more. It knows no limit of CPU time; what several processes can use in that time is none.
+#: 240 s for the tests, and one more. It has no limit of CPU time; this is what four processes use in that time.
 _ORIGINAL = replace(_DEFAULT, cpu_s=4 * 241.0, wall_s=241.0, memory_bytes=30 << 30)
 #: Task number → (CPU, wall) seconds where the reference itself takes a third of the default's or more.
 _SLOW: Mapping[int, tuple[float, float]] = MappingProxyType({})

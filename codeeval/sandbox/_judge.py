@@ -472,7 +472,7 @@ def _execution(box: Box, check: Dict[str, Any], limits: Dict[str, Any], budget_s
         "tests": [["0", status == "passed", message] if message else ["0", status == "passed"]],
     }
     if box.tests is not None:
-        row["tests"] = _unittest.rows(box.tests, check["names"], message)
+        row["tests"] = _unittest.rows(box.tests, check["names"])
     if facts.hung_up and os.WIFEXITED(wait_status):
         row["exit_code"] = os.WEXITSTATUS(wait_status)
     elif facts.hung_up:

@@ -124,7 +124,7 @@ def _account(child: "_Child") -> "unittest.TestResult":
         def stopTest(self, test: Any) -> None:
             super().stopTest(test)
             name = "%s.%s" % (type(test).__name__, test._testMethodName)
-            outcome, error_type, text = self.told or ["passed", "", ""]  # type: ignore[misc]
+            outcome, error_type, text = self.told or ["passed", "", ""]
             child.send(["case", name, outcome, error_type, text])
 
         def tell(self, test: Any, outcome: str, error_type: str, text: str) -> None:
@@ -226,14 +226,16 @@ class _Watch:
     def module(self, name: str) -> None:
         """Watch a module, its classes and its functions."""
         module = sys.modules[name]
+        self.spaces.append(("sys.modules", sys.modules, {name: module}))
         self.namespace(name, module.__dict__)
         for label, value in list(module.__dict__.items()):
             if isinstance(value, type) and value.__module__ == name:
                 self.owner("%s.%s" % (name, label), value)
 
     def namespace(self, label: str, space: Dict[str, Any]) -> None:
-        self.spaces.append((label, space, dict(space)))
-        for name, value in list(space.items()):
+        before = {name: value for name, value in list(space.items()) if callable(value)}
+        self.spaces.append((label, space, before))
+        for name, value in before.items():
             self.function("%s.%s" % (label, name), value)
 
     def owner(self, label: str, owner: Any) -> None:
@@ -254,7 +256,7 @@ class _Watch:
                 self.function(name, value)
             elif isinstance(value, type) and _is_of_tests(value):
                 made[name] = value
-                self.owners.append((name, value, {n: v for n, v in value.__dict__.items() if callable(v)}))
+                self.owners.append((name, value, dict(value.__dict__)))
                 for label, method in value.__dict__.items():
                     self.function("%s.%s" % (name, label), getattr(method, "__func__", method))
         self.spaces.append((MODULE, namespace, made))
@@ -273,7 +275,11 @@ class _Watch:
                 found += ["%s.%s" % (label, n) for n in names if n not in _FREE]
         for label, owner, before in self.owners:
             now = owner.__dict__
-            found += ["%s.%s" % (label, n) for n, v in before.items() if now.get(n, _NOTHING) is not v]
+            found += [
+                "%s.%s" % (label, n)
+                for n, v in before.items()
+                if (callable(v) or isinstance(v, (classmethod, staticmethod))) and now.get(n, _NOTHING) is not v
+            ]
             found += ["%s.%s" % (label, n) for n in now if n not in before and n not in _FREE and n in _INHERITED]
         for label, function, state in self.functions.values():
             if any(a is not b for a, b in zip(_state_of(function), state)):
@@ -339,5 +345,3 @@ def _look_at(value: Any, liars: Set[str], depth: int) -> None:
                 liars.add("a %s that equals everything" % kind.__name__[:80])
     elif kind.__name__ == "_ANY" and kind.__module__ == "unittest.mock":
         liars.add(_ANY)
-
-

@@ -25,6 +25,8 @@ from codeeval.sandbox._candidate import VALUE_TEXT, Candidate
 
 __all__ = ["conduct", "rows"]
 
+#: Said of a test whose account never came: the execution's own message says why.
+NO_VERDICT = "no verdict"
 #: How much of one test's traceback is kept.
 TRACE_TEXT = 4000
 #: Failures outside of tests (`setUpClass`) that are listed beside them.
@@ -40,17 +42,18 @@ def conduct(box: Box, check: Dict[str, Any], program: Dict[str, Any]) -> None:
         Stop: they have not; the box has the reason and what is known of each test.
     """
     names, lenient = check["names"], check["parameters"].get("lenient", ())
-    box.tests = account = {}
+    account: Dict[str, List[Any]] = {}
+    box.tests = account
     candidate = Candidate(box)
     box.send([program["files"][program["main"]], program["main"], program["seed"], program["protocol"]])
     _refuse_changes(box, candidate.check(box.receive(), ("loaded",)))
     box.send(["unittest", check["source"], list(names)])
-    error_types: List[str] = []
+    error_types: Dict[str, str] = {}
     while True:
         reply = candidate.check(box.receive(), ("case", "through"))
         if reply[0] == "through":
             break
-        error_types += _note(box, account, reply, names, lenient)
+        error_types.update(_note(box, account, reply, names, lenient))
     token = "%032x" % random.SystemRandom().getrandbits(128)
     reply = candidate.ask(["prove", token], expects=("tested", "tampered"))
     _refuse_changes(box, reply)
@@ -59,19 +62,19 @@ def conduct(box: Box, check: Dict[str, Any], program: Dict[str, Any]) -> None:
     _decide(box, account, names, error_types)
 
 
-def rows(account: Dict[str, List[Any]], names: List[str], message: str) -> List[List[Any]]:
-    """Give what is known of each test as an execution's `tests`; message: why there is none for others."""
+def rows(account: Dict[str, List[Any]], names: List[str]) -> List[List[Any]]:
+    """Give what is known of each test as an execution's `tests`."""
     found = []
     for name in names:
-        passed, text = account.get(name, (False, "no verdict%s" % (": %s" % message if message else "")))
+        passed, text = account.get(name, (False, NO_VERDICT))
         found.append([name, passed, text] if text else [name, passed])
     return found + [[name, *told] for name, told in account.items() if name not in names]
 
 
 def _note(
     box: Box, account: Dict[str, List[Any]], reply: List[Any], names: List[str], lenient: List[str]
-) -> List[str]:
-    """Take the account of one test; give the type of the exception that failed it, if one did."""
+) -> Dict[str, str]:
+    """Take the account of one test; give its name and the type of the exception that failed it, if one did."""
     _, name, outcome, error_type, text = reply
     if any(type(part) is not str for part in reply):
         box.stop(violation="sent a damaged message")
@@ -85,7 +88,7 @@ def _note(
     if outcome != "passed":
         text = "%s: %s" % (outcome, text) if outcome != "failed" and text else text or outcome
     account[name] = [passed, text[-TRACE_TEXT:]]
-    return [] if passed else [error_type or outcome]
+    return {} if passed else {name: error_type}
 
 
 def _refuse_changes(box: Box, reply: List[Any]) -> None:
@@ -96,13 +99,22 @@ def _refuse_changes(box: Box, reply: List[Any]) -> None:
         box.stop(violation="changed what judges it: %s" % told)
 
 
-def _decide(box: Box, account: Dict[str, List[Any]], names: List[str], error_types: List[str]) -> None:
+def _decide(box: Box, account: Dict[str, List[Any]], names: List[str], error_types: Dict[str, str]) -> None:
     failed = [name for name, (passed, _) in account.items() if not passed]
     missing = [name for name in names if name not in account]
     if missing and not failed:
         box.stop(violation="%d of %d tests did not run, %s first" % (len(missing), len(names), missing[0]))
     if failed:
-        why = account[failed[0]][1].strip().splitlines() or ["failed"]
-        text = "%d of %d tests failed; %s: %s" % (len(failed), len(names), failed[0], why[-1])
-        error_type = "MemoryError" if "MemoryError" in error_types else "AssertionError"
+        why = _line_of(account[failed[0]][1], error_types[failed[0]])
+        text = "%d of %d tests failed; %s: %s" % (len(failed), len(names), failed[0], why)
+        error_type = "MemoryError" if "MemoryError" in error_types.values() else "AssertionError"
         box.stop(raised_type=error_type, raised=text[: 2 * VALUE_TEXT])
+
+
+def _line_of(text: str, error_type: str) -> str:
+    """Give the line of a traceback that names the exception, whose own text may have many."""
+    lines = text.strip().splitlines() or ["failed"]
+    for line in reversed(lines):
+        if error_type and line.partition(":")[0].rpartition(".")[2] == error_type:
+            return line
+    return lines[-1]

@@ -2,7 +2,8 @@
 
 A suite is fixed with the problem, before any candidate runs, and so is the strength of its verdicts. `CallSuite` holds
 arguments and the answers expected, `StdioSuite` what goes into a whole program and what must come out, `ScriptSuite`
-tests that are Python code, `UnittestSuite` classes of `unittest`. `Oracle` names how an answer is compared with the expected one.
+tests that are Python code, `UnittestSuite` classes of `unittest`. `Oracle` names how an answer is compared with the
+expected one.
 """
 
 from codeeval.suites.base import Suite, Task

@@ -161,7 +161,7 @@ def _is_test_case(node: ast.ClassDef, classes: Mapping[str, ast.ClassDef]) -> bo
     for base in node.bases:
         name = base.attr if isinstance(base, ast.Attribute) else base.id if isinstance(base, ast.Name) else ""
         known = classes.get(name)
-        if name.endswith("TestCase") or (known not in (None, node) and known and _is_test_case(known, classes)):
+        if name.endswith("TestCase") or (known is not None and known is not node and _is_test_case(known, classes)):
             return bool(_methods(node, classes))
     return False
 
