@@ -40,8 +40,8 @@ NEVER: dict[str, str] = {
 
 #: CPU seconds that a megabyte of a worker's memory costs each program, in page tables to copy and to free.
 _COPY_S_PER_MB = 35e-6
-#: Modules that fewer of the problems import are not tried: hardly any could be worth it.
-_LEAST_SHARE = 0.002
+#: Modules that fewer of the problems import are not tried: every worker imports them, and hardly any is worth it.
+_LEAST, _LEAST_SHARE = 3, 0.002
 #: What is said of functions and classes, which look like modules in `from a import b`.
 _NO_MODULE = "is no module"
 #: How long all imports may take together.
@@ -124,7 +124,8 @@ def preload_for(problems: Iterable[Problem], *, python: str | os.PathLike[str] |
         n_problems += 1
         for name in _imports_of(problem):
             wanted[name] = wanted.get(name, 0) + 1
-    often = {name: n for name, n in wanted.items() if n >= _LEAST_SHARE * n_problems}
+    least = max(min(_LEAST, n_problems), _LEAST_SHARE * n_problems)
+    often = {name: n for name, n in wanted.items() if n >= least}
     ordered = sorted(often, key=lambda name: (-often[name], name))
     tried = [(name, often[name]) for name in ordered if _package(name) not in NEVER]
     measured = _measure(tried, n_problems, python)
