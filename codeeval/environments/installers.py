@@ -181,7 +181,7 @@ _EXPLANATIONS: tuple[tuple[tuple[str, ...], str], ...] = (
             "tunnel connection failed",
         ),
         "the package index can't be reached; see to the network, the proxy (HTTPS_PROXY) or a mirror (PIP_INDEX_URL; "
-        + "for uv UV_DEFAULT_INDEX), then call again: what was downloaded is kept",
+        "for uv UV_DEFAULT_INDEX), then call again: what was downloaded is kept",
     ),
     (
         (r"no matching distribution found for (\S+)", r"there is no version of (\S+?)[, ]", r"(\S+) was not found in"),

@@ -90,6 +90,8 @@ class Box:
         self.started = self.heard = False
         self.tree_cpu_s, self.tree_bytes = 0.0, 0
         self.trace = ""
+        #: Name → what is known of a test, where there are several: whether it passed, and what went wrong.
+        self.tests: Optional[Dict[str, List[Any]]] = None
         self.last: Optional[Tuple[str, Tuple[Any, ...], Dict[str, Any], Any]] = None
         #: Called at each look at the clock, with the child's CPU seconds and the time; gives the seconds to the next.
         self.watch: Optional[Callable[[float, float], float]] = None

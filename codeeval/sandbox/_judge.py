@@ -38,6 +38,7 @@ from codeeval.sandbox import (
     _root,
     _seccomp,
     _stdio,
+    _unittest,
     _zygote,
 )
 from codeeval.sandbox._box import MAX_S, Box, CallerGone, Stop, ZygoteLost, bounds
@@ -386,6 +387,8 @@ class _Judge:
             "peak_memory_bytes": peak,
             "tests": [["0", status == "passed", message] if message else ["0", status == "passed"]],
         }
+        if box.tests is not None:
+            row["tests"] = _unittest.rows(box.tests, check["names"])
         if facts.hung_up and os.WIFEXITED(wait_status):
             row["exit_code"] = os.WEXITSTATUS(wait_status)
         elif facts.hung_up:
@@ -541,6 +544,7 @@ _CHECKS: Dict[Tuple[str, str], Tests] = {
     ("run", "same box"): _run_same_box,
     ("script", "split"): _run_split,
     ("script", "same box"): _run_same_box,
+    ("unittest", "same box"): lambda judge, box, check, program: _unittest.conduct(box, check, program),
 }
 
 
