@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from codeeval import errors, extract, formats
+    from codeeval import errors, extract, formats, languages
     from codeeval.benchmarks import available, load
     from codeeval.cache import VerdictCache
     from codeeval.callbacks import Callback, ProgressBar
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from codeeval.samplers import CanonicalSampler, FunctionSampler, RecordedSampler, Sampler
     from codeeval.sandbox import Sandbox
     from codeeval.store import load_results
-    from codeeval.suites import CallSuite, Oracle, ScriptSuite, StdioSuite, Suite
+    from codeeval.suites import CallSuite, Oracle, ScriptSuite, SourceSuite, StdioSuite, Suite
 
 __version__ = "0.1.0"
 
@@ -103,6 +103,7 @@ __all__ = [
     "SamplingError",
     "Sandbox",
     "ScriptSuite",
+    "SourceSuite",
     "Status",
     "StatusRates",
     "StdioSuite",
@@ -124,6 +125,7 @@ __all__ = [
     "fenced",
     "formats",
     "generate",
+    "languages",
     "load",
     "load_results",
     "pass_at_k",
@@ -163,7 +165,7 @@ _NAMES = {
     "samplers": "CanonicalSampler FunctionSampler RecordedSampler Sampler",
     "sandbox": "Sandbox",
     "store": "load_results",
-    "suites": "CallSuite Oracle ScriptSuite StdioSuite Suite",
+    "suites": "CallSuite Oracle ScriptSuite SourceSuite StdioSuite Suite",
 }
 _HOMES = {name: f"codeeval.{home}" for home, names in _NAMES.items() for name in names.split()}
 
