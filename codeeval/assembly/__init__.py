@@ -5,8 +5,18 @@ first line. That is enough to take a `main` out of an answer or to put tests int
 ends as a compile error, never as a pass. Standard library only.
 """
 
-from codeeval.assembly.definitions import defines, signature_name
-from codeeval.assembly.masking import depth, masked
-from codeeval.assembly.placing import beside
+from codeeval.assembly.definitions import defines, first_definition, signature_name
+from codeeval.assembly.masking import closed_at, depth, line_comment, masked
+from codeeval.assembly.placing import beside, go_program
 
-__all__ = ["beside", "defines", "depth", "masked", "signature_name"]
+__all__ = [
+    "beside",
+    "closed_at",
+    "defines",
+    "depth",
+    "first_definition",
+    "go_program",
+    "line_comment",
+    "masked",
+    "signature_name",
+]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from codeeval.assembly.masking import masked
 
-__all__ = ["defines", "definition", "signature_name"]
+__all__ = ["defines", "first_definition", "signature_name"]
 
 #: A type and what may stand around it, for languages in which no keyword begins a function.
 _TYPED = (
@@ -38,8 +38,8 @@ _DEFINITIONS: Mapping[str, str] = {
 }
 
 
-def definition(source: str, name: str, language: str) -> re.Match[str] | None:
-    """Find where a function is first defined; None where it isn't, or the name is empty."""
+def first_definition(source: str, name: str, language: str) -> re.Match[str] | None:
+    """Find where a masked source first defines a function; None where it doesn't, or the name is empty."""
     if not name or name not in source:
         return None
     pattern = _DEFINITIONS.get(_SAME.get(language, language), _TYPED + r"{name}[ \t]*\(")
@@ -48,7 +48,7 @@ def definition(source: str, name: str, language: str) -> re.Match[str] | None:
 
 def defines(source: str, name: str, language: str) -> bool:
     """Whether code in a language defines a function, told without parsing, since it may be in any state."""
-    return bool(name) and name in source and definition(masked(source, language), name, language) is not None
+    return bool(name) and name in source and first_definition(masked(source, language), name, language) is not None
 
 
 def signature_name(prompt: str, name: str) -> str:

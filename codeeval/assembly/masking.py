@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["depth", "line_comment", "masked"]
+__all__ = ["closed_at", "depth", "line_comment", "masked"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +74,20 @@ def masked(source: str, language: str) -> str:
 def depth(mask: str, brackets: str = "{}") -> int:
     """Give how many brackets a masked text leaves open; negative where it closes more than it opens."""
     return mask.count(brackets[0]) - mask.count(brackets[1])
+
+
+def closed_at(text: str, prompt: str, language: str) -> int | None:
+    """Give where a continuation has closed the function that its prompt opened; None where it never does.
+
+    Classes that the prompt opened around it are closed too, as BigCode's harness wants it. Braces in strings and
+    comments do not count here.
+    """
+    level = depth(masked(prompt, language))
+    for bracket in re.finditer(r"[{}]", masked(prompt + text, language)[len(prompt) :]):
+        level += 1 if bracket[0] == "{" else -1
+        if level == 0:
+            return bracket.end()
+    return None
 
 
 def line_comment(language: str) -> str:

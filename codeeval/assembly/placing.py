@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from codeeval.assembly.definitions import definition
+from codeeval.assembly.definitions import first_definition
 from codeeval.assembly.masking import depth, masked
 
 __all__ = ["beside", "go_program", "preamble"]
@@ -46,7 +46,7 @@ class _Answer:
 def preamble(prompt: str, entry_point: str, language: str) -> list[str]:
     """Give what stands before the function that a prompt begins: imports, types, the class's head; without comments."""
     mask = masked(prompt, language)
-    found = definition(mask, entry_point, language)
+    found = first_definition(mask, entry_point, language)
     end = found.start() if found else len(prompt)
     parts: list[str] = []
     part: list[str] = []
@@ -93,7 +93,7 @@ def _into_class(answer: _Answer) -> str:
     """Put tests into the class that holds the method, under the name that the prompt gives it."""
     code, language = _without_main(answer.code, answer.language), answer.language
     mask = masked(code, language)
-    method = definition(mask, answer.entry_point, language)
+    method = first_definition(mask, answer.entry_point, language)
     found = _class_around(mask, method.start()) if method else None
     wanted = re.findall(_CLASS, masked(answer.prompt, language))
     inside, after = _class_tests(answer.tests, language)
