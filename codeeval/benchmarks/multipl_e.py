@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -24,7 +24,7 @@ from codeeval.languages import Language
 from codeeval.problem import Problem, ProblemSet
 from codeeval.suites import SourceSuite
 
-__all__ = ["completion_files", "multipl_e"]
+__all__ = ["completion_files", "multipl_e", "result_files", "short_name"]
 
 Base = Literal["humaneval", "mbpp"]
 Protocol = Literal["multipl-e", "qwen"]
@@ -137,12 +137,28 @@ def multipl_e(
 
 def completion_files(folder: Path) -> list[Path]:
     """Give the files with completions of one of MultiPL-E's experiments, one per problem, in the problems' order."""
-    files = [
-        file
-        for file in folder.iterdir()
-        if file.name.endswith((".json", ".json.gz")) and not re.search(r"\.results\.json(\.gz)?$", file.name)
-    ]
-    return sorted(files, key=lambda file: _number({"name": file.name}))
+    return _files(folder, is_result=False)
+
+
+def result_files(folder: Path) -> list[Path]:
+    """Give the files with verdicts, in the problems' order."""
+    return _files(folder, is_result=True)
+
+
+def short_name(language: str) -> str:
+    """Give MultiPL-E's name of a language: `cs` for `csharp`; any other language keeps its own."""
+    return next((short for short in _RELEASES if languages.get(short).name == language), language)
+
+
+def _files(folder: Path, *, is_result: bool) -> list[Path]:
+    found = [(file, _FILE.match(file.name)) for file in folder.iterdir()]
+    return sorted(
+        (f for f, m in found if m and bool(m["result"]) == is_result), key=lambda f: _number({"name": f.name})
+    )
+
+
+#: `HumanEval_53_add.json.gz`, `mbpp_3_is_not_prime.results.json`.
+_FILE = re.compile(r"\w+?_\d+_\w+(?P<result>\.results)?\.json(?:\.gz)?$")
 
 
 def _from_folder(folder: Path, language: str | None, protocol: Protocol) -> ProblemSet:
@@ -219,18 +235,16 @@ _QWEN_CSHARP = "".join(
     f"using System.{name};\n"
     for name in "Numerics Diagnostics Collections.Generic Linq Text Security.Cryptography Collections.Generic".split()
 )
+_QWEN_RULES = _Rules(protocol="qwen", joint="\n", cpu_s=10.0)
 #: Read off the programs that Qwen2.5-Coder's records hold.
 _QWEN: Mapping[str, _Rules] = {
-    name: dataclasses.replace(_Rules(protocol="qwen", joint="\n", cpu_s=10.0), **changes)
-    for name, changes in {
-        "bash": {},
-        "cpp": {"header": f"{_QWEN_CPP}\n"},
-        "csharp": {"header": f"{_QWEN_CSHARP}\n"},
-        "java": {},
-        "javascript": {},
-        "php": {"tail": "?>"},
-        "typescript": {"stop": ("\nconsole.log",)},
-    }.items()
+    "bash": _QWEN_RULES,
+    "cpp": dataclasses.replace(_QWEN_RULES, header=f"{_QWEN_CPP}\n"),
+    "csharp": dataclasses.replace(_QWEN_RULES, header=f"{_QWEN_CSHARP}\n"),
+    "java": _QWEN_RULES,
+    "javascript": _QWEN_RULES,
+    "php": dataclasses.replace(_QWEN_RULES, tail="?>"),
+    "typescript": dataclasses.replace(_QWEN_RULES, stop=("\nconsole.log",)),
 }
 
 
@@ -263,11 +277,7 @@ def _problem(row: Row, record: Language, rules: _Rules, prompt: str) -> Problem:
         suites=MappingProxyType({"tests": suite}),
         language=record.name,
         entry_point=entry_point,
-        stop=_stops(row["stop_tokens"], rules),
+        stop=(*row["stop_tokens"], *rules.stop),
         prefix=before if before != prompt else None,
         limits=limits,
     )
-
-
-def _stops(stop_tokens: Sequence[str], rules: _Rules) -> tuple[str, ...]:
-    return (*stop_tokens, *rules.stop)
