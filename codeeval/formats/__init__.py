@@ -77,7 +77,8 @@ def read_results(path: Path_, problems: Sequence[Problem] | None = None) -> list
 
     They are `samples.jsonl_results.jsonl`, `…eval_results.json`, or a directory with `HumanEval_53_add.results.json.gz`
     and the like. Each attempt has one execution, of the suite "tests"; EvalPlus' have two, of "base" and "plus", where
-    plus was run. Rows without a completion, verdicts alone, are legal: so is EvalPlus' older layout, which has no solutions.
+    plus was run. Rows without a completion, verdicts alone, are legal: so is EvalPlus' older layout, which has no
+    solutions.
 
     Args:
         path: the file or directory.
