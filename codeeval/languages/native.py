@@ -68,6 +68,7 @@ D = Language(
     tools={"ldc2": ("ldc2", "dmd")},
     build=("{ldc2}", "-unittest", "-main", "-of=" + _PROGRAM, "{main}"),
     run=(_PROGRAM,),
+    readable=("/etc/ldc2.conf", "/etc/ldc2", "/etc/dmd.conf"),
     ending=Ending(
         memory=r"OutOfMemoryError|Memory allocation failed",
         fault=r"error while loading shared libraries|No space left on device",

@@ -126,6 +126,8 @@ PYTHON = Language(
     suffix=".py",
     main="main.py",
     tools={"python": ("python3", "python")},
+    # What is found may be a shim, or belong to an environment whose packages are not part of the language.
+    sysroot=("{python}", "-c", "import sys; print(sys.base_prefix)"),
     run=("{python}", "-s", "{main}"),
     env={"PYTHONHASHSEED": "0"},
     ending=Ending(compile_stderr=r"^(SyntaxError|IndentationError|TabError): ", memory=r"^MemoryError", fault=_FAULT),
@@ -203,7 +205,7 @@ PERL = Language(
     stop=("\nsub", "\n#", "\n\n"),
     epilogue='print "{token}\\n";',
     version=("{perl}", "-e", "print $^V"),
-    self_test=SelfTest(passing=_PERL_TEST % "0", wrong=_PERL_TEST % "1", broken=_PERL_TEST % "0 +* }"),
+    self_test=SelfTest(passing=_PERL_TEST % "0", wrong=_PERL_TEST % "1", broken=_PERL_TEST % "0 + (;"),
     packages={"apt": "perl libtest-deep-perl"},
 )
 

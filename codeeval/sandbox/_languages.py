@@ -1,0 +1,197 @@
+"""Judging of programs that are no Python, *same box*: each is built in one box and run in another.
+
+What comes with a program is a recipe: command lines that are complete but for the work directory, and how to read the
+end of what they start. The verdict is made here, from the wait status and the output. What a build has made travels
+in a file that has no name, is sealed when the build is over, and is kept for the next program with the same sources:
+nothing that runs in a box can change it.
+"""
+
+from __future__ import annotations
+
+import collections
+import fcntl
+import hashlib
+import json
+import os
+from typing import Any, Dict, List, Optional, Tuple
+
+from codeeval.sandbox import _classify
+from codeeval.sandbox._box import Box, Stop
+
+__all__ = ["BuildCache", "judge_language"]
+
+#: How many builds a worker keeps, and how many bytes of them.
+_MAX_BUILDS, _MAX_BYTES = 64, 1 << 26
+#: Python 3.8 has no names for these: no writing, growing, shrinking or unsealing.
+_F_ADD_SEALS, _ALL_SEALS = 1033, 8 | 4 | 2 | 1
+
+
+class Stage:
+    """One command in its own box, and what became of it."""
+
+    def __init__(self, judge: Any, order: Dict[str, Any], limits: Dict[str, Any], archive: int, stdin: bytes = b""):
+        box = Box(judge.caller.fileno(), judge.zygote, limits, stdin, archive)
+        reply: List[Any] = []
+        try:
+            box.send(order)
+            reply = box.receive()
+        except Stop:
+            pass
+        self.limits = limits
+        self.box = box
+        self.reply = reply
+        self.wait_status, user_s, system_s, self.peak_bytes, self.start_errno = box.close()
+        self.cpu_s = max(user_s + system_s, box.seen_cpu_s)
+        if len(reply) == 6:
+            _, self.wait_status, user_s, system_s, self.peak_bytes, self.lost = reply
+            self.cpu_s = user_s + system_s
+
+    def text(self, fd: int) -> Tuple[str, bool]:
+        """Give what is kept of an output, and whether that is all."""
+        box = self.box
+        kept, tail = bytes(box.output[fd]), bytes(box.tails[fd])
+        is_whole = box.written[fd] == len(kept) + len(tail)
+        return (kept + (b"" if is_whole else b"\n") + tail).decode("utf-8", "replace"), is_whole
+
+    def verdict(self, name: str, ending: Dict[str, Any], proof: str = "") -> Tuple[str, str]:
+        """Give (status, one line); see `_classify`."""
+        box = self.box
+        if box.stopped and not box.facts.get("hung_up"):
+            facts = _classify.Facts(
+                **box.facts,
+                cpu_s=self.cpu_s,
+                cpu_limit_s=self.limits["cpu_s"],
+                wall_limit_s=self.limits["wall_s"],
+                started=box.started,
+            )
+            return _classify.classify(facts)
+        if self.start_errno:
+            return "sandbox_error", "the child could not be started: %s" % os.strerror(abs(self.start_errno))
+        if not self.reply:
+            return "sandbox_error", "the process that watched the %s died of it" % name
+        if self.reply[0] == "unstarted":
+            return "sandbox_error", "the toolchain broke: %s" % self.reply[1]
+        (out, is_out_whole), (err, is_err_whole) = self.text(box.out), self.text(box.err)
+        end = _classify.CommandEnd(
+            stage=name,
+            wait_status=self.wait_status,
+            stdout=out,
+            stderr=err,
+            is_stdout_whole=is_out_whole,
+            is_stderr_whole=is_err_whole,
+            cpu_s=self.cpu_s,
+            cpu_limit_s=self.limits["cpu_s"],
+        )
+        status, message = _classify.classify_command(end, ending, proof)
+        if status == "passed" and self.lost:
+            return "output_exceeded", "what was built can't be kept: %s" % self.lost
+        return status, message
+
+    def row(self, status: str, message: str) -> Dict[str, Any]:
+        """Give this stage as `Execution.to_dict` would."""
+        box = self.box
+        row: Dict[str, Any] = {
+            "status": status,
+            "cpu_s": round(self.cpu_s, 6),
+            "wall_s": round(box.wall_s, 6),
+            "peak_memory_bytes": self.peak_bytes,
+        }
+        if len(self.reply) == 6 and os.WIFEXITED(self.wait_status):
+            row["exit_code"] = os.WEXITSTATUS(self.wait_status)
+        elif len(self.reply) == 6:
+            row["signal"] = os.WTERMSIG(self.wait_status)
+        texts = (box.output[fd].decode("utf-8", "replace") for fd in (box.out, box.err))
+        row.update((name, text) for name, text in zip(("message", "stdout", "stderr"), (message, *texts)) if text)
+        if any(box.written[fd] > len(box.output[fd]) for fd in (box.out, box.err)):
+            row["truncated"] = True
+        return row
+
+
+class Build:
+    """What became of building a program: a sealed archive, or the row that says why there is none."""
+
+    def __init__(self, archive: int, n_bytes: int, cpu_s: float, wall_s: float, row: Optional[Dict[str, Any]]) -> None:
+        self.archive = archive
+        self.n_bytes = n_bytes
+        self.cpu_s = cpu_s
+        self.wall_s = wall_s
+        self.row = row
+
+
+class BuildCache:
+    """The latest builds of a worker, by their sources and the toolchain."""
+
+    def __init__(self) -> None:
+        self._builds: "collections.OrderedDict[str, Build]" = collections.OrderedDict()
+
+    def get(self, key: str) -> Optional[Build]:
+        """Give a build, which then counts as the latest; its time was spent for an earlier program."""
+        build = self._builds.get(key)
+        if build is not None:
+            self._builds.move_to_end(key)
+        return build
+
+    def put(self, key: str, build: Build) -> None:
+        """Keep a build, and drop the oldest where there are too many."""
+        self._builds[key] = build
+        while len(self._builds) > _MAX_BUILDS or (
+            len(self._builds) > 1 and sum(b.n_bytes for b in self._builds.values()) > _MAX_BYTES
+        ):
+            os.close(self._builds.popitem(last=False)[1].archive)
+
+
+def judge_language(judge: Any, program: Dict[str, Any]) -> Dict[str, Any]:
+    """Build one program and run it, give its execution as `Execution.to_dict` would."""
+    recipe, check = program["recipe"], program["check"]
+    row: Dict[str, Any] = {}
+    for argv in recipe["builds"] or [None]:
+        row = _judge_one(judge, program, recipe, argv)
+        if row["status"] in ("passed", "sandbox_error"):
+            break
+    row["strength"] = check["strength"]
+    passed, message = row["status"] == "passed", row.get("message", "")
+    row["tests"] = [["0", passed, message] if message else ["0", passed]]
+    return row
+
+
+def _judge_one(
+    judge: Any, program: Dict[str, Any], recipe: Dict[str, Any], argv: Optional[List[str]]
+) -> Dict[str, Any]:
+    order = {"files": program["files"], "argv": recipe["run"], "env": recipe["env"], "unpack": False, "collect": False}
+    build = None
+    if argv is not None:
+        build, is_new = _built(judge, program, recipe, argv)
+        if build.row is not None:
+            row = dict(build.row)
+            if not is_new:
+                row.update(cpu_s=0.0, wall_s=0.0)
+            return row
+        order["unpack"] = True
+    archive = build.archive if build is not None else judge.no_archive
+    stage = Stage(judge, order, program["limits"], archive, program["stdin"].encode("utf-8", "surrogatepass"))
+    return stage.row(*stage.verdict("run", recipe["ending"], program["check"]["parameters"].get("proof", "")))
+
+
+def _built(judge: Any, program: Dict[str, Any], recipe: Dict[str, Any], argv: List[str]) -> Tuple[Build, bool]:
+    """Give a program's build, and whether it was made now."""
+    ingredients = [program["files"], argv, recipe["env"], recipe["build_limits"], recipe["toolchain"]]
+    key = hashlib.sha256(json.dumps(ingredients, sort_keys=True).encode()).hexdigest()
+    build = judge.builds.get(key)
+    if build is not None:
+        return build, False
+    archive = os.memfd_create("build", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    order = {"files": program["files"], "argv": argv, "env": recipe["env"], "unpack": False, "collect": True}
+    try:
+        stage = Stage(judge, order, recipe["build_limits"], archive)
+    except BaseException:
+        os.close(archive)
+        raise
+    fcntl.fcntl(archive, _F_ADD_SEALS, _ALL_SEALS)
+    status, message = stage.verdict("build", recipe["ending"])
+    row = None if status == "passed" else stage.row(status, "build: " + message)
+    build = Build(archive, os.fstat(archive).st_size, stage.cpu_s, stage.box.wall_s, row)
+    if status in ("passed", "compile_error"):
+        judge.builds.put(key, build)
+    else:
+        os.close(archive)
+    return build, True
