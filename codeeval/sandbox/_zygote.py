@@ -1,11 +1,15 @@
 """The zygote: forks one throw-away child per job, from a small clean process that has the imports loaded.
 
 It is forked from the judge before any test arrives, so there is nothing in its memory that a child could want to
-read. It obeys four messages on its socket, each answered or not as the table says:
+read. It obeys these messages on its socket, each answered or not as the table says:
 
     J  start a job: limits, and the child's descriptors by SCM_RIGHTS           (no answer: the child is heard)
     C  read the child's clock                                                   → CPU seconds
     K  end the job: kill the child, reap it, empty the work directory           → how it ended
+    W  start a warm compiler: its slot and limits, its socket and log           (no answer: it is heard, see `_warm`)
+    T  look at a warm compiler                                                  → CPU seconds, tasks, memory
+    X  end a warm compiler                                                      → how it ended
+    F  show the jobs to come the files of an archive, and no others             → errno, or 0
     end of file                                                                 → kill the child and leave
 
 The child runs `_harness.run`. A zombie stays until K, so its pid is never somebody else's.
@@ -23,9 +27,9 @@ import sys
 import time
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
-from codeeval.sandbox import _capabilities, _files, _harness, _landlock, _namespaces, _rlimits, _root, _seccomp
+from codeeval.sandbox import _capabilities, _files, _harness, _landlock, _namespaces, _rlimits, _root, _seccomp, _service
 
-__all__ = ["CLOCK", "ENDED", "JOB", "LAYERS", "Zygote", "start"]
+__all__ = ["CLOCK", "DONE", "ENDED", "JOB", "LAYERS", "SERVICE", "SLOT", "Zygote", "can_serve", "start"]
 
 #: Every layer, in the order in which they are entered → what it holds.
 LAYERS: Dict[str, str] = {
@@ -44,9 +48,17 @@ JOB = struct.Struct("!cqqqq??")
 CLOCK = struct.Struct("!d")
 #: Answer to K: wait status, user and system CPU seconds, peak bytes, errno of a failed start.
 ENDED = struct.Struct("!iddqi")
+#: W: slot, memory bytes, file bytes, threads.
+SERVICE = struct.Struct("!cBqqq")
+#: T and X: slot.
+SLOT = struct.Struct("!cB")
+#: Answer to F.
+DONE = struct.Struct("!i")
 
 _SOCKET_FD, _AHEAD_FD, _RULES_FD = 3, 4, 5
 _N_FDS = 5
+#: The CPU time of a warm compiler is watched per program; all of it together has no limit.
+_FOREVER_S = 1 << 30
 
 
 class Zygote:
@@ -57,6 +69,11 @@ class Zygote:
         self.channel = channel
         self.layers = layers
         self.missing = missing
+
+
+def can_serve(zygote: Zygote) -> bool:
+    """Say whether warm compilers can be had: each takes a file system of its own, and must be ended with certainty."""
+    return {"mount", "pid"} <= set(zygote.layers)
 
 
 def start(config: Dict[str, Any]) -> Zygote:
@@ -194,7 +211,7 @@ def _main(channel: socket.socket, config: Dict[str, Any], wanted: "set[str]", fl
         _namespaces.heed_signals()
     gc.collect()
     gc.freeze()
-    _serve(channel, job, work, clean)
+    _serve(channel, job, work, clean, config["work_bytes"])
 
 
 class _Job:
@@ -235,6 +252,25 @@ class _Job:
             self.drop.enter()
         if self.filters:
             self.filters[processes, network].enter()
+
+    def enter_service(self, work: str, work_bytes: int, memory_bytes: int, file_bytes: int, tasks: int) -> None:
+        """Enter the layers for a warm compiler: as a job's, with a work directory that no job ever sees."""
+        _namespaces.fresh_tmpfs(work, work_bytes)
+        os.chdir(work)
+        if self.proc:
+            _namespaces.fresh_proc()
+        os.setsid()
+        if self.rules is not None:
+            _landlock.Rules(self.rules.readable, [work, *_root.DEVICES]).enter()
+        if self.rlimits:
+            _rlimits.enter_job(_FOREVER_S, memory_bytes, file_bytes, tasks + 1 if self.own_user else 0)
+        if self.drop is not None:
+            self.drop.enter()
+
+    def confine_service(self) -> None:
+        """The last layer, after which a warm compiler starts no other processes."""
+        if self.filters:
+            self.filters[False, False].enter()
 
 
 def _prepare(
@@ -303,17 +339,19 @@ def _prepare(
     return job
 
 
-def _serve(channel: socket.socket, job: _Job, work: str, clean: Callable[[], None]) -> None:
+def _serve(channel: socket.socket, job: _Job, work: str, clean: Callable[[], None], work_bytes: int) -> None:
     """Obey the judge until it hangs up. Every name that a child needs is bound before the first fork."""
     pid = 0
     failed = 0
     flags = job.flags
+    services = _Services(job, work, work_bytes)
     while True:
         message, fds = _receive(channel)
         order = message[:1]
         if order == b"J":
             _, cpu_s, memory_bytes, file_bytes, tasks, processes, network = JOB.unpack(message)
             failed = 0
+            tasks += services.count_tasks()
             own = _namespaces.OWN_NETWORK if network and job.own_network else 0
             try:
                 pid = _namespaces.clone(flags | own) if flags | own else os.fork()
@@ -341,9 +379,113 @@ def _serve(channel: socket.socket, job: _Job, work: str, clean: Callable[[], Non
                 if job.rules is not None:
                     job.rules.renew()
                 os.chdir(work)  # a new mount lies over the old one, in which a process with its cwd there stays
+        elif order == b"W":
+            services.start(message, fds)
+            for fd in fds:
+                os.close(fd)
+        elif order == b"T":
+            channel.send(CLOCK.pack(*services.look(message[1])))
+        elif order == b"X":
+            channel.send(ENDED.pack(*services.end(message[1])))
+        elif order == b"F":
+            channel.send(DONE.pack(_furnish(fds[0])))
+            os.close(fds[0])
         else:
             _end(pid, failed, flags)
+            services.end_all()
             os._exit(0)
+
+
+class _Services:
+    """The warm compilers of a zygote, by the slots that the judge gives them."""
+
+    def __init__(self, job: _Job, work: str, work_bytes: int) -> None:
+        self.job = job
+        self.work = work
+        self.work_bytes = work_bytes
+        self.flags = job.flags | _namespaces.OWN_MOUNTS | (_namespaces.OWN_IPC if job.own_ipc else 0)
+        self.pids: Dict[int, int] = {}
+
+    def start(self, message: bytes, fds: Sequence[int]) -> None:
+        """Start one; where that fails, its socket is closed, which is heard."""
+        _, slot, memory_bytes, file_bytes, threads = SERVICE.unpack(message)
+        tasks = threads + self.count_tasks()
+        try:
+            pid = _namespaces.clone(self.flags)
+        except OSError:
+            return
+        if pid:
+            self.pids[slot] = pid
+            return
+        try:
+            os.dup2(fds[1], 2)
+            for standard in (0, 1):
+                os.dup2(fds[0], standard)
+            os.closerange(self.job.last_fd + 1, self.job.last_fd + 1 + 2 * _N_FDS)
+            os.close(_SOCKET_FD)
+            self.job.enter_service(self.work, self.work_bytes, memory_bytes, file_bytes, tasks)
+            _service.become(self.job.confine_service)
+        finally:
+            os._exit(1)
+
+    def look(self, slot: int) -> Tuple[float, int, int]:
+        """Give the CPU seconds, the tasks and the resident bytes of one, as far as they can be seen."""
+        pid = self.pids.get(slot, 0)
+        try:
+            with open("/proc/%d/statm" % pid) as file:
+                resident_bytes = int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") if _sees_children() else 0
+        except (OSError, IndexError):  # it has ended
+            resident_bytes = 0
+        return (_clock(pid) if pid else 0.0), self.count_tasks(), resident_bytes
+
+    def end(self, slot: int) -> Tuple[int, float, float, int, int]:
+        """End one, say how it ended."""
+        return _end(self.pids.pop(slot, 0), 0, self.flags)
+
+    def end_all(self) -> None:
+        """End all."""
+        for slot in list(self.pids):
+            self.end(slot)
+
+    def count_tasks(self) -> int:
+        """Count their threads: the kernel counts them together with a job's."""
+        if not self.pids or not _sees_children():
+            return 0
+        count = 0
+        for pid in self.pids.values():
+            try:
+                count += len(os.listdir("/proc/%d/task" % pid))
+            except OSError:  # it has ended
+                pass
+        return count
+
+
+def _sees_children() -> bool:
+    """Say whether /proc is about our own pid namespace, so that a child has the same name there as for us."""
+    try:
+        return os.readlink("/proc/self") == str(os.getpid())
+    except OSError:
+        return False
+
+
+def _furnish(archive: int) -> int:
+    """Put the files of an archive, and no others, where jobs can read and not write them; give an errno, or 0."""
+    try:
+        _namespaces.fresh_tmpfs(_root.PREPARED, os.fstat(archive).st_size + (1 << 20), replace=_is_mount(_root.PREPARED))
+        for name, mode, content in _archive.entries(archive):
+            fd = os.open(os.path.join(_root.PREPARED, os.path.basename(name)), os.O_CREAT | os.O_WRONLY, mode)
+            with open(fd, "wb") as file:
+                for piece in content:
+                    file.write(piece)
+        os.chmod(_root.PREPARED, 0o755)
+        _namespaces.seal(_root.PREPARED)
+    except OSError as error:
+        return error.errno or -1
+    return 0
+
+
+def _is_mount(path: str) -> bool:
+    return os.stat(path).st_dev != os.stat(os.path.dirname(path)).st_dev
 
 
 def _receive(channel: socket.socket) -> Tuple[bytes, List[int]]:
