@@ -12,10 +12,11 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+from codeeval.languages.doctor import Diagnoses, Diagnosis, doctor
 from codeeval.languages.record import Ending, Language, SelfTest
 from codeeval.languages.table import LANGUAGES, PROTOCOLS
 
-__all__ = ["PROTOCOLS", "Ending", "Language", "SelfTest", "get", "names"]
+__all__ = ["PROTOCOLS", "Diagnoses", "Diagnosis", "Ending", "Language", "SelfTest", "doctor", "get", "names"]
 
 _GROUP = "codeeval.languages"
 

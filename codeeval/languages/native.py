@@ -38,6 +38,7 @@ CPP = Language(
         fault=r"error while loading shared libraries|No space left on device|cannot execute .cc1plus",
     ),
     stop=("\n}",),
+    warm="cpp",
     version=("{g++}", "--version"),
     self_test=SelfTest(
         passing=_CPP_TEST % "sum", wrong=_CPP_TEST % "sum + 1", broken=_CPP_TEST.replace("%s", "sum.missing()")
@@ -68,6 +69,7 @@ D = Language(
     tools={"ldc2": ("ldc2", "dmd")},
     build=("{ldc2}", "-unittest", "-main", "-of=" + _PROGRAM, "{main}"),
     run=(_PROGRAM,),
+    readable=("/etc/ldc2.conf", "/etc/ldc2", "/etc/dmd.conf"),
     ending=Ending(
         memory=r"OutOfMemoryError|Memory allocation failed",
         fault=r"error while loading shared libraries|No space left on device",

@@ -7,6 +7,8 @@ boxes; `toolchain` finds the tools that it names.
 from __future__ import annotations
 
 import dataclasses
+import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -118,10 +120,22 @@ class Language:
         changes = self.protocols.get(protocol)
         return dataclasses.replace(self, **changes) if changes else self
 
+    def digest(self) -> str:
+        """Give the sha256 of the whole record, as hex."""
+        return hashlib.sha256(json.dumps(_plain(self), sort_keys=True).encode()).hexdigest()
+
     def __reduce__(self) -> tuple[Any, ...]:
         # Mapping proxies cannot be pickled themselves.
         fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         return _rebuild, ({name: _unproxied(value) for name, value in fields.items()},)
+
+
+def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {name: _plain(item) for name, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, tuple | list) else value
 
 
 def _unproxied(value: Any) -> Any:

@@ -91,6 +91,7 @@ TYPESCRIPT = Language(
     ending=_NODE_ENDING,
     stop=("\nfunction ", "\n/*", "\n//", "\nclass"),
     epilogue='console.log("{token}");',
+    warm="typescript",
     version=("{tsc}", "--version"),
     self_test=SelfTest(
         passing=_TYPESCRIPT_TEST % "numbers.reduce((sum, number) => sum + number, 0)",
@@ -126,6 +127,8 @@ PYTHON = Language(
     suffix=".py",
     main="main.py",
     tools={"python": ("python3", "python")},
+    # What is found may be a shim, or belong to an environment whose packages are not part of the language.
+    sysroot=("{python}", "-c", "import sys; print(sys.base_prefix)"),
     run=("{python}", "-s", "{main}"),
     env={"PYTHONHASHSEED": "0"},
     ending=Ending(compile_stderr=r"^(SyntaxError|IndentationError|TabError): ", memory=r"^MemoryError", fault=_FAULT),
@@ -203,7 +206,7 @@ PERL = Language(
     stop=("\nsub", "\n#", "\n\n"),
     epilogue='print "{token}\\n";',
     version=("{perl}", "-e", "print $^V"),
-    self_test=SelfTest(passing=_PERL_TEST % "0", wrong=_PERL_TEST % "1", broken=_PERL_TEST % "0 +* }"),
+    self_test=SelfTest(passing=_PERL_TEST % "0", wrong=_PERL_TEST % "1", broken=_PERL_TEST % "0 + (;"),
     packages={"apt": "perl libtest-deep-perl"},
 )
 

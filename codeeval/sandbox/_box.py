@@ -20,6 +20,10 @@ _OUTPUT_FACTOR = 256
 _CHUNK = 1 << 16
 #: How often a running child's clock is read at least; several threads burn CPU faster than the wall clock moves.
 _LOOK_S = 0.5
+#: The same where there may be several processes, whose number can double quickly.
+_MANY_LOOK_S = 0.1
+#: How much of the end of an output is kept, where it is longer than what is kept from its beginning.
+_TAIL_BYTES = 1 << 13
 #: Seconds in which the zygote must start a child, after clearing up behind the one before.
 _START_S = 30.0
 #: How long foreseen calls may take together before their answers are looked for one by one.
@@ -51,7 +55,12 @@ class Box:
     """One job: the child's control socket and output pipes, its deadlines, and the facts about how it ended."""
 
     def __init__(
-        self, caller_fd: int, zygote: _zygote.Zygote, limits: Dict[str, Any], stdin: Optional[bytes] = None
+        self,
+        caller_fd: int,
+        zygote: _zygote.Zygote,
+        limits: Dict[str, Any],
+        stdin: Optional[bytes] = None,
+        archive: Optional[int] = None,
     ) -> None:
         self.zygote = zygote
         self.limits = limits
@@ -66,7 +75,11 @@ class Box:
         self.is_ahead_over = self.is_ahead_closed = False
         self.output: Dict[int, bytearray] = {self.out: bytearray(), self.err: bytearray()}
         self.written = {self.out: 0, self.err: 0}
+        self.tails: Dict[int, bytearray] = {self.out: bytearray(), self.err: bytearray()}
+        "The last bytes of each, where it is longer than what is kept."
         self.facts: Dict[str, Any] = {}
+        self.seen_cpu_s = 0.0
+        "At the last look: processes that end with their namespace are not in what the kernel then tells."
         self.stopped = False
         self.started = self.heard = False
         self.trace = ""
@@ -79,16 +92,20 @@ class Box:
         # Level-triggered for good once it hangs up, so it wakes us just once: we leave.
         self.poller.register(caller_fd, getattr(select, "POLLRDHUP", 0))
         self.caller_fd = caller_fd
+        is_command = archive is not None  # the command's process is one more than the child
         order = _zygote.JOB.pack(
             b"J",
             # The backstop counts in clock ticks, which on a loaded machine can be a quarter more than what really ran.
             int(2 * min(limits["cpu_s"], MAX_S)) + 5,
             int(min(limits["memory_bytes"], _MAX_BYTES)),
             int(min(limits["file_bytes"], _MAX_BYTES)),
-            min(limits["threads"] + limits["processes"] - 1, _MAX_TASKS),
-            limits["processes"] > 1,
+            min(limits["threads"] + limits["processes"] - 1 + is_command, _MAX_TASKS),
+            limits["processes"] > 1 or is_command,
+            limits["processes"] == 1,
             limits["network"] != "none",
         )
+        self.max_processes = limits["processes"] + is_command
+        self.look_s = _LOOK_S if self.max_processes == 1 else _MANY_LOOK_S
         self.max_received = limits["report_bytes"] + 2 * _CHUNK
         given = [theirs.fileno(), ahead, out, err]
         self.input = memoryview(stdin or b"")
@@ -98,9 +115,12 @@ class Box:
             given.append(pipe)
             os.set_blocking(self.stdin, False)
             self.poller.register(self.stdin, select.POLLOUT)
+        n_ours = len(given)  # what is beyond belongs to whoever gave it
+        if archive is not None:
+            given.append(archive)
         self.begin = time.monotonic()
         self.wall_deadline = self.begin + _START_S
-        self.next_look = self.begin + min(limits["cpu_s"], _LOOK_S)
+        self.next_look = self.begin + min(limits["cpu_s"], self.look_s)
         try:
             rights = array.array("i", given)
             zygote.channel.sendmsg([order], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
@@ -108,7 +128,7 @@ class Box:
             raise ZygoteLost(started=False) from None
         finally:
             theirs.close()
-            for fd in given[1:]:
+            for fd in given[1:n_ours]:
                 os.close(fd)
 
     def stop(self, **facts: Any) -> NoReturn:
@@ -302,7 +322,13 @@ class Box:
         self.written[fd] += len(data)
         kept = self.output[fd]
         if len(kept) < self.limits["stdout_bytes"]:
-            kept += data[: int(self.limits["stdout_bytes"]) - len(kept)]
+            n_more = int(self.limits["stdout_bytes"]) - len(kept)
+            kept += data[:n_more]
+            data = data[n_more:]
+        if data:
+            tail = self.tails[fd]
+            tail += data
+            del tail[:-_TAIL_BYTES]
         if self.written[fd] > _OUTPUT_FACTOR * self.limits["stdout_bytes"]:
             self.stop(output_exceeded=True)
         return True
@@ -315,20 +341,30 @@ class Box:
                 raise ZygoteLost(started=False)
             self.next_look = now + _LOOK_S
             return
-        cpu_s = self.clock()
+        cpu_s, n_processes, resident_bytes = self.look()
         left_s = self.limits["cpu_s"] - cpu_s
         if left_s <= 0:
             self.stop(expired="cpu")
+        # The kernel's own limits are per process, and that on their number does not bind the machine's root.
+        if n_processes > self.max_processes:
+            self.stop(expired="processes")
+        if resident_bytes > self.limits["memory_bytes"]:
+            self.stop(expired="memory")
         if now >= self.wall_deadline:
             self.stop(expired="wall")
         if self.watch is not None:
             left_s = min(left_s, self.watch(cpu_s, now))
-        self.next_look = now + min(max(left_s, 0.002), _LOOK_S)
+        self.next_look = now + min(max(left_s, 0.002), self.look_s)
+
+    def look(self) -> Tuple[float, int, int]:
+        """Give the CPU seconds, the number and the resident bytes of the child and the processes below it."""
+        cpu_s, n_processes, resident_bytes = self._order(b"C", _zygote.CLOCK)
+        self.seen_cpu_s = max(self.seen_cpu_s, float(cpu_s))
+        return float(cpu_s), int(n_processes), int(resident_bytes)
 
     def clock(self) -> float:
         """Give the child's CPU seconds."""
-        (cpu_s,) = self._order(b"C", _zygote.CLOCK)
-        return float(cpu_s)
+        return self.look()[0]
 
     def _order(self, order: bytes, form: struct.Struct) -> Tuple[Any, ...]:
         """Give the zygote an order and take its answer."""

@@ -13,6 +13,8 @@ beyond what it says, and it never holds a test (except for same-box tests), an e
     ["calls", name, [[args]], first number, how]           ["begin"], then what "call" gives, with numbers
     ["answer", value] | ["raised", …]                      ["call", number, args, kwargs]: a function of the test's
 
+A message that is no list is an order to run a command; see `_command`.
+
 All this goes over the control socket, whose judge waits for each reply. The answers to foreseen calls go into a pipe
 that the judge doesn't wait for.
 """
@@ -29,9 +31,9 @@ import sys
 import time
 import traceback
 import types
-from typing import Any, Dict, List, NoReturn
+from typing import Any, Callable, Dict, List, NoReturn
 
-from codeeval.sandbox import _codec
+from codeeval.sandbox import _codec, _command
 
 __all__ = ["STARTED", "frame", "rehearse", "run"]
 
@@ -41,15 +43,16 @@ STARTED = struct.Struct("!d")
 _TEXT = 4000
 
 
-def run(control: int, ahead: int) -> NoReturn:
+def run(control: int, ahead: int, confine: Callable[[], None] = lambda: None) -> NoReturn:
     """Serve one job on the control socket, then leave without finalisation.
 
     Args:
         control: the socket.
         ahead: the pipe that takes the answers to foreseen calls.
+        confine: what a command that may not start further processes must do before it begins.
     """
     os.write(ahead, STARTED.pack(time.monotonic()))
-    _Child(control, ahead).serve()
+    _Child(control, ahead).serve(confine)
     os._exit(0)
 
 
@@ -128,9 +131,12 @@ class _Child:
         self.filename = self.code_text = ""
         self.stdout, self.stderr = sys.stdout, sys.stderr
 
-    def serve(self) -> None:
+    def serve(self, confine: Callable[[], None] = lambda: None) -> None:
         program = self.receive()
         if program is None:
+            return
+        if type(program) is dict:
+            _command.serve(program, self.send, confine)
             return
         calls = program.pop()
         if calls is None:

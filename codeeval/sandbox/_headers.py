@@ -8,7 +8,7 @@ could lend what the program forgot to include, and turn an error into a pass.
 from __future__ import annotations
 
 import re
-from typing import AbstractSet, Any, Dict, Optional
+from typing import AbstractSet, Any, Callable, Dict, List, Optional
 
 __all__ = ["Headers", "begins_with"]
 
@@ -53,7 +53,9 @@ class Headers:
         self._ready = ""
         self._refused: Dict[str, str] = {}
 
-    def flags(self, header: Dict[str, Any], source: str, prepare: Any) -> Optional[Any]:
+    def flags(
+        self, header: Dict[str, Any], source: str, prepare: Callable[[Dict[str, Any]], str]
+    ) -> Optional[List[str]]:
         """Give what a compiler is told in addition for this program, or None where it gets no prepared header.
 
         Args:
@@ -73,4 +75,4 @@ class Headers:
                 self._refused[key] = trouble
                 return None
             self._ready = key
-        return header["flags"]
+        return list(header["flags"])

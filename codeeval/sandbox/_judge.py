@@ -31,10 +31,13 @@ from codeeval.sandbox import (
     _classify,
     _codec,
     _files,
+    _headers,
     _landlock,
+    _languages,
     _root,
     _seccomp,
     _stdio,
+    _warm,
     _zygote,
 )
 from codeeval.sandbox._box import MAX_S, Box, CallerGone, Stop, ZygoteLost
@@ -218,6 +221,10 @@ class _Judge:
         self.zygote = zygote
         self.compiled: Dict[str, Any] = {}
         self.foresight = Foresight()
+        self.builds = _languages.BuildCache()
+        self.compilers = _warm.Compilers(caller.fileno(), zygote)
+        self.headers = _headers.Headers()
+        self.no_archive = os.open(os.devnull, os.O_RDONLY)
         #: Tests were interrupted at some point or other, which may have been in the middle of an import.
         self.is_worn = False
         self.box: Optional[Box] = None
@@ -231,7 +238,7 @@ class _Judge:
         """Run one program, judge it, give its execution as `Execution.to_dict` would."""
         check = program["check"] or {"kind": "run", "strength": "same box"}
         kind = (check["kind"], check["strength"])
-        unmet = self._unmet(program["limits"])
+        unmet = self._unmet(program)
         if not unmet and kind not in _CHECKS and kind not in _BATCHES:
             unmet = "there is no judging of %r at the strength %r" % kind
         if unmet:
@@ -306,9 +313,11 @@ class _Judge:
             box.facts.update(outcome)
         return box
 
-    def _unmet(self, limits: Dict[str, Any]) -> str:
+    def _unmet(self, program: Dict[str, Any]) -> str:
         """Say which limit asks for something that can't be given safely here."""
-        layers = self.zygote.layers
+        layers, limits = self.zygote.layers, program["limits"]
+        if program.get("recipe") and "pid" not in layers:
+            return "programs in other languages than Python need the layer pid, or they could not all be stopped"
         if limits["processes"] > 1 and "pid" not in layers:
             return "more than one process needs the layer pid, or they could not all be stopped"
         if limits["network"] == "loopback" and "net" not in layers:
@@ -439,6 +448,7 @@ _CHECKS: Dict[Tuple[str, str], Tests] = {
 
 #: Kinds of which each program may need several runs; they give the whole execution.
 _BATCHES: Dict[Tuple[str, str], Callable[[_Judge, Dict[str, Any]], Dict[str, Any]]] = {
+    ("language", "same box"): _languages.judge_language,
     ("calls", "values out"): _calls.judge_calls,
     ("stdio", "values out"): _stdio.judge_stdio,
 }

@@ -25,6 +25,7 @@ __all__ = [
     "fresh_proc",
     "fresh_tmpfs",
     "heed_signals",
+    "prctl",
     "probe_job",
     "seal",
     "zygote_flags",
@@ -176,6 +177,15 @@ def call(name: str, *arguments: object) -> int:
         OSError: the kernel refuses, or there is no such call on this machine.
     """
     return _check(int(_load().syscall(_number(name), *arguments)), name)
+
+
+def prctl(option: int, value: int) -> None:
+    """Call prctl(2) with one argument.
+
+    Raises:
+        OSError: the kernel refuses.
+    """
+    _check(int(_load().prctl(option, ctypes.c_ulong(value), 0, 0, 0)), "prctl")
 
 
 def fresh_tmpfs(path: str, size_bytes: int, *, replace: bool = True) -> None:

@@ -38,8 +38,6 @@ _MAX_BYTES, _MAX_STRINGS = 1 << 26, 1 << 12
 _LOOK_S = 0.5
 #: CPU seconds that one program may take of a warm compiler: many times what an honest one takes.
 _CPU_S = 20.0
-#: Seconds that a compiler may take to start.
-_START_S = 120.0
 #: How many programs a compiler sees before it is replaced.
 _MAX_JOBS = 500
 #: After so many compilers in a row that ended before they had answered twice, no further one is started.
@@ -89,11 +87,14 @@ class Compilers:
         if self._short_lives.get(key, 0) >= _MAX_SHORT_LIVES or not _zygote.can_serve(self._zygote):
             return None
         compiler = self._running.get(key)
+        deadline = time.monotonic() + limits["wall_s"]
         try:
             if compiler is None:
-                compiler = self._running[key] = _Compiler(self._caller_fd, self._zygote, self._slot(), service)
-                compiler.receive(time.monotonic() + _START_S, float("inf"))
-            answer = compiler.ask(argv, files, limits)
+                compiler = self._running[key] = _Compiler(
+                    self._caller_fd, self._zygote, self._slot(), service, deadline
+                )
+                compiler.receive(deadline, float("inf"))
+            answer = compiler.ask(argv, files, deadline, min(_CPU_S, limits["cpu_s"]))
         except _Broken as broken:
             self._end(key, str(broken))
             return None
@@ -131,7 +132,9 @@ class _Broken(Exception):
 class _Compiler:
     """One compiler: its socket, and its name with the zygote."""
 
-    def __init__(self, caller_fd: int, zygote: _zygote.Zygote, slot: int, service: Dict[str, Any]) -> None:
+    def __init__(
+        self, caller_fd: int, zygote: _zygote.Zygote, slot: int, service: Dict[str, Any], deadline: float
+    ) -> None:
         self.caller_fd = caller_fd
         self.zygote = zygote
         self.slot = slot
@@ -152,16 +155,15 @@ class _Compiler:
         finally:
             theirs.close()
         start = {name: service[name] for name in ("files", "prepare", "argv", "env")}
-        self._send(_harness.frame(start), time.monotonic() + _START_S, float("inf"))
+        self._send(_harness.frame(start), deadline, float("inf"))
 
-    def ask(self, argv: List[str], files: Dict[str, str], limits: Dict[str, Any]) -> Answer:
+    def ask(self, argv: List[str], files: Dict[str, str], deadline: float, cpu_s: float) -> Answer:
         """Send one request and take its answer."""
         strings = [b"%d" % len(argv), *(argument.encode("utf-8", "surrogateescape") for argument in argv)]
         for name, text in files.items():
             strings += [name.encode("utf-8", "surrogateescape"), text.encode("utf-8", "surrogatepass")]
         begin, cpu_before_s = time.monotonic(), self._look()[0]
-        deadline = begin + limits["wall_s"]
-        cpu_limit_s = cpu_before_s + min(_CPU_S, limits["cpu_s"])
+        cpu_limit_s = cpu_before_s + cpu_s
         data = b"".join([_NUMBER.pack(len(strings)), *(_NUMBER.pack(len(s)) + s for s in strings)])
         self._send(data, deadline, cpu_limit_s)
         reply = self.receive(deadline, cpu_limit_s)
@@ -170,8 +172,8 @@ class _Compiler:
             raise _Broken(reply[1].decode("utf-8", "replace") if len(reply) > 1 else "sent what is no answer")
         if self.received:
             raise _Broken("said more than it was asked")
-        cpu_s, resident_bytes = self._look()
-        return Answer(reply, cpu_s - cpu_before_s, time.monotonic() - begin, resident_bytes)
+        cpu_after_s, resident_bytes = self._look()
+        return Answer(reply, cpu_after_s - cpu_before_s, time.monotonic() - begin, resident_bytes)
 
     def receive(self, deadline: float, cpu_limit_s: float) -> List[bytes]:
         """Take the compiler's next message."""

@@ -4,7 +4,7 @@ It is forked from the judge before any test arrives, so there is nothing in its 
 read. It obeys these messages on its socket, each answered or not as the table says:
 
     J  start a job: limits, and the child's descriptors by SCM_RIGHTS           (no answer: the child is heard)
-    C  read the child's clock                                                   → CPU seconds
+    C  look at the child and its processes                                      → CPU seconds, how many, memory
     K  end the job: kill the child, reap it, empty the work directory           → how it ended
     W  start a warm compiler: its slot and limits, its socket and log           (no answer: it is heard, see `_warm`)
     T  look at a warm compiler                                                  → CPU seconds, tasks, memory
@@ -27,7 +27,19 @@ import sys
 import time
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
-from codeeval.sandbox import _capabilities, _files, _harness, _landlock, _namespaces, _rlimits, _root, _seccomp, _service
+from codeeval.sandbox import (
+    _archive,
+    _capabilities,
+    _command,
+    _files,
+    _harness,
+    _landlock,
+    _namespaces,
+    _rlimits,
+    _root,
+    _seccomp,
+    _service,
+)
 
 __all__ = ["CLOCK", "DONE", "ENDED", "JOB", "LAYERS", "SERVICE", "SLOT", "Zygote", "can_serve", "start"]
 
@@ -42,10 +54,10 @@ LAYERS: Dict[str, str] = {
 }
 
 #: J: whole CPU seconds, memory bytes, file bytes, processes and threads together, whether it may have processes,
-#: whether it may have sockets.
-JOB = struct.Struct("!cqqqq??")
-#: Answer to C: CPU seconds.
-CLOCK = struct.Struct("!d")
+#: whether a command that it runs may have none, whether it may have sockets.
+JOB = struct.Struct("!cqqqq???")
+#: Answer to C: CPU seconds, processes, resident bytes; of the child alone (and 0 bytes) where it may have no others.
+CLOCK = struct.Struct("!dqq")
 #: Answer to K: wait status, user and system CPU seconds, peak bytes, errno of a failed start.
 ENDED = struct.Struct("!iddqi")
 #: W: slot, memory bytes, file bytes, threads.
@@ -56,7 +68,7 @@ SLOT = struct.Struct("!cB")
 DONE = struct.Struct("!i")
 
 _SOCKET_FD, _AHEAD_FD, _RULES_FD = 3, 4, 5
-_N_FDS = 5
+_N_FDS = 6
 #: The CPU time of a warm compiler is watched per program; all of it together has no limit.
 _FOREVER_S = 1 << 30
 
@@ -69,6 +81,18 @@ class Zygote:
         self.channel = channel
         self.layers = layers
         self.missing = missing
+
+    def furnish(self, archive: int) -> str:
+        """Show the jobs to come the files of an archive, to be read; give why that can't be, or nothing."""
+        if "root" not in self.layers:
+            return "it needs the layer root"
+        rights = array.array("i", [archive])
+        try:
+            self.channel.sendmsg([b"F"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
+            (number,) = DONE.unpack(self.channel.recv(64))
+        except (OSError, struct.error) as error:
+            return "the zygote is gone: %s" % error
+        return os.strerror(abs(number)) if number else ""
 
 
 def can_serve(zygote: Zygote) -> bool:
@@ -272,6 +296,31 @@ class _Job:
         if self.filters:
             self.filters[False, False].enter()
 
+    def confine(self, alone: bool, network: bool) -> Callable[[], None]:
+        """Give what a command's process must do before it begins: give up new processes, where it may have none."""
+        return self.filters[False, network].enter if alone and self.filters else lambda: None
+
+    def look(self) -> Optional[Tuple[float, int, int]]:
+        """Sum up the job's processes: CPU seconds, number, resident bytes; None where its /proc can't be seen."""
+        if not self.base_proc or os.stat("/proc").st_dev == self.base_proc:
+            return None
+        ticks = number = pages = 0
+        for name in os.listdir("/proc"):
+            if name.isdigit():
+                try:
+                    with open("/proc/%s/stat" % name, "rb") as file:
+                        fields = file.read().rpartition(b")")[2].split()
+                except OSError:  # it has just ended
+                    continue
+                # Its own user and system time, and that of those it has waited for.
+                ticks += sum(map(int, fields[11:15]))
+                pages += int(fields[21])
+                number += 1
+        return ticks / _TICKS_PER_S, number, pages * _PAGE_BYTES
+
+
+_TICKS_PER_S, _PAGE_BYTES = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
+
 
 def _prepare(
     wanted: "set[str]",
@@ -345,11 +394,12 @@ def _serve(channel: socket.socket, job: _Job, work: str, clean: Callable[[], Non
     failed = 0
     flags = job.flags
     services = _Services(job, work, work_bytes)
+    processes = False
     while True:
         message, fds = _receive(channel)
         order = message[:1]
         if order == b"J":
-            _, cpu_s, memory_bytes, file_bytes, tasks, processes, network = JOB.unpack(message)
+            _, cpu_s, memory_bytes, file_bytes, tasks, processes, alone, network = JOB.unpack(message)
             failed = 0
             tasks += services.count_tasks()
             own = _namespaces.OWN_NETWORK if network and job.own_network else 0
@@ -361,13 +411,13 @@ def _serve(channel: socket.socket, job: _Job, work: str, clean: Callable[[], Non
                 try:
                     _become(fds, job.last_fd)
                     job.enter(cpu_s, memory_bytes, file_bytes, tasks, processes, network)
-                    _harness.run(_SOCKET_FD, _AHEAD_FD)
+                    _harness.run(_SOCKET_FD, _AHEAD_FD, job.confine(alone, network))
                 finally:
                     os._exit(1)
             for fd in fds:
                 os.close(fd)
         elif order == b"C":
-            channel.send(CLOCK.pack(_clock(pid)))
+            channel.send(CLOCK.pack(*(job.look() if processes else None) or (_clock(pid), 1, 0)))
         elif order == b"K":
             channel.send(ENDED.pack(*_end(pid, failed, flags)))
             pid = 0
@@ -421,8 +471,7 @@ class _Services:
             os.dup2(fds[1], 2)
             for standard in (0, 1):
                 os.dup2(fds[0], standard)
-            os.closerange(self.job.last_fd + 1, self.job.last_fd + 1 + 2 * _N_FDS)
-            os.close(_SOCKET_FD)
+            os.closerange(_SOCKET_FD, _SOCKET_FD + 4 * _N_FDS)
             self.job.enter_service(self.work, self.work_bytes, memory_bytes, file_bytes, tasks)
             _service.become(self.job.confine_service)
         finally:
@@ -433,7 +482,7 @@ class _Services:
         pid = self.pids.get(slot, 0)
         try:
             with open("/proc/%d/statm" % pid) as file:
-                resident_bytes = int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") if _sees_children() else 0
+                resident_bytes = int(file.read().split()[1]) * _PAGE_BYTES if _sees_children() else 0
         except (OSError, IndexError):  # it has ended
             resident_bytes = 0
         return (_clock(pid) if pid else 0.0), self.count_tasks(), resident_bytes
@@ -471,12 +520,13 @@ def _sees_children() -> bool:
 def _furnish(archive: int) -> int:
     """Put the files of an archive, and no others, where jobs can read and not write them; give an errno, or 0."""
     try:
-        _namespaces.fresh_tmpfs(_root.PREPARED, os.fstat(archive).st_size + (1 << 20), replace=_is_mount(_root.PREPARED))
+        _namespaces.fresh_tmpfs(
+            _root.PREPARED, os.fstat(archive).st_size + (1 << 20), replace=_is_mount(_root.PREPARED)
+        )
         for name, mode, content in _archive.entries(archive):
             fd = os.open(os.path.join(_root.PREPARED, os.path.basename(name)), os.O_CREAT | os.O_WRONLY, mode)
             with open(fd, "wb") as file:
-                for piece in content:
-                    file.write(piece)
+                file.writelines(content)
         os.chmod(_root.PREPARED, 0o755)
         _namespaces.seal(_root.PREPARED)
     except OSError as error:
@@ -502,15 +552,22 @@ def _receive(channel: socket.socket) -> Tuple[bytes, List[int]]:
 
 
 def _become(fds: Sequence[int], last_fd: int) -> None:
-    """In the child: take the job's control socket, pipe, stdout, stderr, maybe stdin; keep only the zygote's rules."""
-    control, ahead, out, err, *stdin = fds
-    for fd in stdin:
+    """In the child: take the job's control socket, pipe, stdout, stderr, maybe stdin and after it an archive.
+
+    Of the zygote's own, only its rules are kept.
+    """
+    control, ahead, out, err, *more = fds
+    for fd in more[:1]:
         os.dup2(fd, 0)
     os.dup2(control, _SOCKET_FD)  # closes the zygote's own socket in this process
     os.dup2(out, 1)
     os.dup2(err, 2)
     os.dup2(ahead, _AHEAD_FD)  # the last, since one of the others may have this number
     first = max(_AHEAD_FD, last_fd) + 1
+    for fd in more[1:]:
+        os.dup2(fd, _command.ARCHIVE_FD)  # likewise
+        os.closerange(first, _command.ARCHIVE_FD)
+        first = _command.ARCHIVE_FD + 1
     os.closerange(first, first + 2 * _N_FDS)
 
 

@@ -54,7 +54,7 @@ class PreparedHeader:
     build: tuple[str, ...]
     "The command that prepares it; it must write to `{out}/{name}.gch`."
     flags: tuple[str, ...]
-    "What the compiler is told in addition; `{prepared}` is the directory with the prepared header."
+    "What the compiler is told in addition; programs find what is prepared for them in /prepared."
 
 
 SERVICES: Mapping[str, Service] = MappingProxyType(
@@ -101,7 +101,7 @@ HEADERS: Mapping[str, PreparedHeader] = MappingProxyType(
             header="bits/stdc++.h",
             harmless=tuple(_STANDARD),
             build=("{g++}", "-std=c++17", "-x", "c++-header", "prepared.h", "-o", "{out}/prepared.h.gch"),
-            flags=("-include", "{prepared}/prepared.h"),
+            flags=("-include", "/prepared/prepared.h"),
         )
     }
 )
