@@ -258,8 +258,10 @@ def _build_by_service(judge: Any, program: Dict[str, Any], recipe: Dict[str, Any
     archive = _new_archive()
     try:
         with open(archive, "wb", closefd=False) as file:
-            for name, content in answer.files:
-                file.write(_archive.head(os.fsencode(name[len(top) :]), 0o644, len(content)) + content)
+            file.writelines(
+                _archive.head(os.fsencode(name[len(top) :]), 0o644, len(content)) + content
+                for name, content in answer.files
+            )
     except OSError:
         os.close(archive)
         return None

@@ -527,7 +527,6 @@ def _furnish(archive: int) -> int:
             fd = os.open(os.path.join(_root.PREPARED, os.path.basename(name)), os.O_CREAT | os.O_WRONLY, mode)
             with open(fd, "wb") as file:
                 file.writelines(content)
-        os.chmod(_root.PREPARED, 0o755)
         _namespaces.seal(_root.PREPARED)
     except OSError as error:
         return error.errno or -1
