@@ -32,6 +32,7 @@ _BUILT_IN = {
     "mbpp": "codeeval.benchmarks.mbpp:mbpp",
     "mbpp+": "codeeval.benchmarks.evalplus:mbpp_plus",
     "mbpp-sanitized": "codeeval.benchmarks.mbpp:mbpp_sanitized",
+    "multipl-e": "codeeval.benchmarks.multipl_e:multipl_e",
     "quixbugs": "codeeval.benchmarks.quixbugs:quixbugs",
 }
 _GROUP = "codeeval.benchmarks"
