@@ -3,9 +3,9 @@
     python bench/languages.py --data ../shared/data [--languages java lua …] [--sample N] [--workers 2]
 
 MultiPL-E's way is a compiler process per program and a run per program, each looked at every 0.1 seconds; where its
-evaluators wait without looking (`_WAITS`), so does this. Programs are completions with recorded verdicts where there are
-any, else chat answers put into MultiPL-E's tests. Each side is a process of its own, start-up included; CPU time is
-that of its whole tree. The report is Markdown on stdout.
+evaluators wait without looking (`_WAITS`), so does this. Programs are completions with recorded verdicts where there
+are any, else chat answers put into MultiPL-E's tests. Each side is a process of its own, start-up included; CPU time
+is that of its whole tree. The report is Markdown on stdout.
 
 The other side runs these programs without any isolation, as its original does. Use a machine that may break.
 """
@@ -24,7 +24,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -236,9 +236,7 @@ def _judge(toolchain: Toolchain, row: dict[str, Any]) -> bool:
                 if built is None or built[0]:
                     continue
             ended = _command(record.name, recipe["run"], box, env, program.limits.cpu_s)
-            if ended is not None and _holds(
-                ended, {f.name: getattr(record.ending, f.name) for f in fields(record.ending)}
-            ):
+            if ended is not None and _holds(ended, asdict(record.ending)):
                 return True
     return False
 
