@@ -180,8 +180,10 @@ _EXPLANATIONS: tuple[tuple[tuple[str, ...], str], ...] = (
             "error sending request",
             "tunnel connection failed",
         ),
-        "the package index can't be reached; see to the network, the proxy (HTTPS_PROXY) or a mirror (PIP_INDEX_URL; "
-        "for uv UV_DEFAULT_INDEX), then call again: what was downloaded is kept",
+        (
+            "the package index can't be reached; see to the network, the proxy or a mirror (HTTPS_PROXY, PIP_INDEX_URL, "
+            "UV_DEFAULT_INDEX), then call again: what was downloaded is kept"
+        ),
     ),
     (
         (r"no matching distribution found for (\S+)", r"there is no version of (\S+?)[, ]", r"(\S+) was not found in"),

@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from codeeval.errors import ToolchainMissing
+from codeeval.languages import warm
 from codeeval.languages.record import Language
 from codeeval.program import Program
 
@@ -54,14 +55,16 @@ class Toolchain:
             "build_limits": dataclasses.asdict(record.build_limits),
             "env": {"PATH": self.path, **record.env},
             "ending": ending,
-            "warm": record.warm,
+            "warm": warm.recipe(record.warm, words, self.identity) if record.warm else None,
             "toolchain": self.identity,
         }
 
     def build_s(self, program: Program) -> float:
         """Give the wall-clock seconds that building a program may take, all its builds together."""
         record = self.language.under(program.protocol)
-        return record.build_limits.wall_s * ((record.build is not None) + bool(record.second_build))
+        n_builds = (record.build is not None) + bool(record.second_build)
+        # Where a warm compiler has used up its time, the command gets its own.
+        return record.build_limits.wall_s * n_builds * (2 if record.warm else 1)
 
     def version(self) -> str:
         """Ask the tools for their version.

@@ -32,6 +32,7 @@ from codeeval.sandbox import (
     _classify,
     _codec,
     _files,
+    _headers,
     _landlock,
     _languages,
     _rlimits,
@@ -39,6 +40,7 @@ from codeeval.sandbox import (
     _seccomp,
     _stdio,
     _unittest,
+    _warm,
     _zygote,
 )
 from codeeval.sandbox._box import MAX_S, Box, CallerGone, Stop, ZygoteLost, bounds
@@ -267,6 +269,8 @@ class _Judge:
         self.compiled: Dict[str, Any] = {}
         self.foresight = Foresight()
         self.builds = _languages.BuildCache()
+        self.compilers = _warm.Compilers(caller.fileno(), zygote, group)
+        self.headers = _headers.Headers()
         self.no_archive = os.open(os.devnull, os.O_RDONLY)
         #: Tests were interrupted at some point or other, which may have been in the middle of an import.
         self.is_worn = False
@@ -329,7 +333,8 @@ class _Judge:
         """Start a job; see `Box`."""
         if self.group is not None:
             memory_bytes, tasks = bounds(limits)
-            self.group.limit(memory_bytes, tasks + (archive is not None))
+            more_bytes, more_tasks = self.compilers.reserve()
+            self.group.limit(memory_bytes + more_bytes, tasks + more_tasks + (archive is not None))
         return Box(self.caller.fileno(), self.zygote, limits, stdin, archive)
 
     def _run(

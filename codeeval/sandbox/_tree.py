@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Iterable, List, NamedTuple, Optional
 
-__all__ = ["MAX_STARVED", "Usage", "processes", "usage"]
+__all__ = ["MAX_STARVED", "Usage", "count_threads", "open_own", "processes", "read", "usage"]
 
 #: Who gets no core is given that time back, up to this many times the limit that it has.
 MAX_STARVED = 9.0
@@ -45,7 +45,7 @@ def usage(proc: str, pids: Iterable[int]) -> Usage:
     for pid in pids:
         path = "%s/%d" % (proc, pid)
         # The name, in parentheses, is the program's own choice: what counts comes after the last one.
-        stat = _read(path + "/stat").rpartition(")")[2].split()
+        stat = read(path + "/stat").rpartition(")")[2].split()
         if len(stat) < 15:
             continue
         cpu_s += tick_s * sum(map(int, stat[11:15]))
@@ -62,15 +62,51 @@ def _waited_s(path: str) -> float:
     except OSError:
         return 0.0
     for thread in threads:
-        fields = _read("%s/task/%s/schedstat" % (path, thread)).split()
+        fields = read("%s/task/%s/schedstat" % (path, thread)).split()
         if len(fields) > 1:
             longest = max(longest, int(fields[1]))
     return longest / 1e9
 
 
-def _read(path: str) -> str:
+def open_own(proc: str) -> int:
+    """Give a descriptor of a /proc on which this process' children have the names that it knows them by; -1 if not.
+
+    It stays good when another /proc is mounted over it. Its number is at least 20.
+    """
     try:
-        with open(path, "rb") as file:
-            return file.read(4096).decode("ascii", "replace")
+        if os.readlink(proc + "/self") != str(os.getpid()):
+            return -1
+        import fcntl
+
+        fd = os.open(proc, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 20)
+        finally:
+            os.close(fd)
+    except (OSError, ImportError):
+        return -1
+
+
+def count_threads(pid: int, proc_fd: int) -> int:
+    """Count a process' threads; 0 if it has ended, or can't be seen."""
+    fields = read("%d/stat" % pid, proc_fd).rpartition(")")[2].split()
+    return int(fields[17]) if len(fields) > 17 else 0
+
+
+def read(path: str, proc_fd: Optional[int] = None) -> str:
+    """Read a short file of /proc; empty where it can't be read.
+
+    Args:
+        path: relative to `proc_fd`, where that is given.
+        proc_fd: from `open_own`.
+    """
+    try:
+        fd = os.open(path, os.O_RDONLY, dir_fd=proc_fd)
     except OSError:
         return ""
+    try:
+        return os.read(fd, 4096).decode("ascii", "replace")
+    except OSError:
+        return ""
+    finally:
+        os.close(fd)
