@@ -181,8 +181,8 @@ _EXPLANATIONS: tuple[tuple[tuple[str, ...], str], ...] = (
             "tunnel connection failed",
         ),
         (
-            "the package index can't be reached; see to the network, the proxy or a mirror (HTTPS_PROXY, PIP_INDEX_URL, "
-            "UV_DEFAULT_INDEX), then call again: what was downloaded is kept"
+            "the package index can't be reached; see to the network, the proxy or a mirror (HTTPS_PROXY, "
+            "PIP_INDEX_URL, UV_DEFAULT_INDEX), then call again: what was downloaded is kept"
         ),
     ),
     (
