@@ -14,7 +14,7 @@ from typing import Any, Callable, Dict, List, NoReturn, Optional, Tuple
 from codeeval.sandbox import _codec, _harness, _zygote
 from codeeval.sandbox._tree import MAX_STARVED, Usage
 
-__all__ = ["MAX_S", "Box", "CallerGone", "Stop", "ZygoteLost"]
+__all__ = ["MAX_S", "Box", "CallerGone", "Stop", "ZygoteLost", "bounds"]
 
 #: A program that writes this many times what is kept of its output is stopped.
 _OUTPUT_FACTOR = 256
@@ -50,6 +50,11 @@ class Stop(BaseException):
     """Ends the tests from inside a call that they make; the reason is in the box."""
 
 
+def bounds(limits: Dict[str, Any]) -> Tuple[int, int]:
+    """Give the memory in bytes, and the processes and threads together, that limits allow."""
+    return int(min(limits["memory_bytes"], _MAX_BYTES)), min(limits["threads"] + limits["processes"] - 1, _MAX_TASKS)
+
+
 class Box:
     """One job: the child's control socket and output pipes, its deadlines, and the facts about how it ended."""
 
@@ -83,13 +88,14 @@ class Box:
         # Level-triggered for good once it hangs up, so it wakes us just once: we leave.
         self.poller.register(caller_fd, getattr(select, "POLLRDHUP", 0))
         self.caller_fd = caller_fd
+        memory_bytes, tasks = bounds(limits)
         order = _zygote.JOB.pack(
             b"J",
             # The backstop counts in clock ticks, which on a loaded machine can be a quarter more than what really ran.
             int(2 * min(limits["cpu_s"], MAX_S)) + 5,
-            int(min(limits["memory_bytes"], _MAX_BYTES)),
+            memory_bytes,
             int(min(limits["file_bytes"], _MAX_BYTES)),
-            min(limits["threads"] + limits["processes"] - 1, _MAX_TASKS),
+            tasks,
             limits["processes"] > 1,
             limits["network"] != "none",
         )

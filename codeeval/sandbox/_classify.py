@@ -20,8 +20,15 @@ class Facts(NamedTuple):
     "Which limit ended it: `cpu`, `wall`, `judge`; empty where none did."
     starved_s: float = 0.0
     "How long it waited for a core, where that was looked into."
+<<<<<<< HEAD
     held_bytes: int = 0
     "The memory that its processes held together, where that was more than they may; else 0."
+=======
+    tree_bytes: int = 0
+    "What its processes held together, where that was more than they may; else 0."
+    memory_kill: bool = False
+    "The kernel killed it because all its processes together held too much."
+>>>>>>> main
     output_exceeded: bool = False
     report_exceeded: bool = False
     hung_up: bool = False
@@ -92,6 +99,8 @@ def _classify_death(facts: Facts) -> Tuple[str, str]:
         name = "signal %d" % number
     if name == "SIGXCPU" or (name == "SIGKILL" and facts.cpu_s >= facts.cpu_limit_s):
         return "timed_out", "cpu: the kernel stopped it after %.1f CPU seconds" % facts.cpu_s
+    if facts.memory_kill:
+        return "memory_exceeded", "was killed when its processes held more memory than they may together"
     if name == "SIGKILL":
         # Our own kill, after it closed its end of the control socket, or the kernel's for want of memory.
         return "crashed", "was killed, or closed the connection to the judge"

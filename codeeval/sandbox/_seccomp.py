@@ -141,7 +141,7 @@ _LIMITS = {"x86_64": (160, 302), "aarch64": (164, 261)}
 _UNKNOWN = ("clone3", "memfd_create", "memfd_secret")
 _X32_BIT = 0x40000000
 #: What a zygote needs to start a job, and so only the job's own filter can refuse.
-_OF_JOBS = ("mount", "umount2", "socket", "clone", "fork", "vfork", "shmget", "semget", "msgget")
+_OF_JOBS = ("mount", "umount2", "setns", "socket", "clone", "fork", "vfork", "shmget", "semget", "msgget")
 
 _LOAD, _JUMP_EQUAL, _JUMP_AT_LEAST, _JUMP_ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
@@ -260,7 +260,7 @@ def _own(*, processes: bool, network: bool) -> List[_Instruction]:
     """Refuse, and allow everything else, with the call's number loaded."""
     _, numbers = _table()
     program: List[_Instruction] = []
-    refused = {"mount": errno.EPERM, "umount2": errno.EPERM}
+    refused = {"mount": errno.EPERM, "umount2": errno.EPERM, "setns": errno.EPERM}
     if not network:
         refused["socket"] = errno.EACCES
     if not processes:

@@ -22,6 +22,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from codeeval.errors import SandboxError
 from codeeval.sandbox import Sandbox
+from codeeval.sandbox._cgroup import sweep
 from codeeval.sandbox._files import remove
 from codeeval.sandbox._tree import MAX_STARVED
 
@@ -214,6 +215,8 @@ class Worker:
             self.process.kill()
             self.process.wait()
         self.log.close()
+        if self.facts:
+            sweep(self.facts["groups"])
         # One that was killed has removed nothing, and its zygote may take a moment to end what still writes.
         remove(self.work, patience_s=1.0)
 
