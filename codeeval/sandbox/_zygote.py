@@ -65,6 +65,8 @@ ENDED = struct.Struct("!iddqi")
 _SOCKET_FD, _AHEAD_FD, _RULES_FD = 3, 4, 5
 _HOME_FDS = 6, 7  # above those that a child keeps
 _N_FDS = 5
+#: More than a zygote opens itself; and more than anybody has where no /proc shows what is open.
+_N_OWN_FDS, _MOST_FDS = 64, 1 << 20
 
 
 class Zygote:
@@ -195,7 +197,8 @@ def _main(channel: socket.socket, config: Dict[str, Any], wanted: "set[str]", fl
         text = "failed preload=%r left %d threads running; a process with threads must not be forked"
         channel.send((text % (config["preload"], threads)).encode())
         return
-    _settle(job)
+    highest = _highest_fd()  # of all that were inherited; asked for while our own /proc shows us
+    _settle(job, highest)
     if job.own_filter is not None:
         job.own_filter.enter()
     _forget_ourselves()
@@ -210,7 +213,8 @@ def _main(channel: socket.socket, config: Dict[str, Any], wanted: "set[str]", fl
         for fd, target in zip(job.homes, _HOME_FDS):
             _move(fd, target)
         job.homes = _HOME_FDS
-    _close_above(job.last_fd)
+    # Every other descriptor goes: a child that inherited the judge's could speak in its name.
+    os.closerange(job.last_fd + 1, highest + _N_OWN_FDS)
     os.chdir(work)  # again: a preloaded module may have gone elsewhere
     channel.send(("ready " + ",".join(held)).encode())
     channel.send("\n".join("%s=%s" % item for item in refused.items()).encode() or b"\n")
@@ -273,21 +277,12 @@ class _Job:
     def pids(self, pid: int) -> List[int]:
         """In the zygote, while the job runs: list its processes, as our /proc names them."""
         if not self.flags:
-<<<<<<< HEAD
             return [pid]
+        if self.is_settled and not self.is_over_proc():
+            return _tree.processes("/proc", without=1)
         if self.base_proc:
             return _tree.processes("/proc")  # the job has mounted its own over ours, and we see that
         return _tree.processes("/proc", without=os.getpid())
-=======
-            pids = [pid]
-        elif self.is_settled and not self.is_over_proc():
-            pids = _tree.processes("/proc", without=1)
-        elif self.base_proc:
-            pids = _tree.processes("/proc")  # the job has mounted its own over ours, and we see that
-        else:
-            pids = _tree.processes("/proc", without=os.getpid())
-        return _tree.usage("/proc", pids)
->>>>>>> main
 
     def is_over_proc(self) -> bool:
         """Say whether a job has mounted its own /proc over ours."""
@@ -396,7 +391,7 @@ def _prepare(
     return job
 
 
-def _settle(job: _Job) -> None:
+def _settle(job: _Job, highest_fd: int) -> None:
     """Give single processes a pid namespace and a /proc that stand, where they can neither multiply nor mount."""
     if not job.filters or not job.base_proc:
         return
@@ -410,7 +405,7 @@ def _settle(job: _Job) -> None:
         job.give_up(processes=False, network=False)
 
     try:
-        job.homes = _namespaces.settle(give_up)
+        job.homes = _namespaces.settle(give_up, highest_fd)
     except OSError:  # each job then has its own, which takes longer
         if job.is_over_proc():
             _namespaces.unmount("/proc")
@@ -529,13 +524,12 @@ def _move(fd: int, target: int) -> None:
         os.close(fd)
 
 
-def _close_above(fd: int) -> None:
-    """Close every descriptor above this one: a child that inherited the judge's could speak in its name."""
+def _highest_fd() -> int:
+    """Give the number of the last open descriptor, or of the last one that there could be."""
     try:
-        highest = max(map(int, os.listdir("/proc/self/fd")))
+        return max(map(int, os.listdir("/proc/self/fd")))
     except (OSError, ValueError):
-        highest = os.sysconf("SC_OPEN_MAX")
-    os.closerange(fd + 1, highest + 1)
+        return _MOST_FDS
 
 
 def _thread_count() -> int:
