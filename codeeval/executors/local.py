@@ -212,7 +212,7 @@ class _Crew:
                 self.dismiss(other)
             if worker is None:
                 break
-            if worker.is_alive:
+            if worker.is_ready:
                 return worker
             self.dismiss(worker)
         worker = Worker(self._setup.with_readable(readable))
@@ -396,15 +396,24 @@ class _Shift:
         if program is None:
             raise SandboxError("a worker spoke without having a program")
         try:
-            message = worker.receive()
-        except (EOFError, OSError, ValueError):
+            message = worker.take()
+        except (EOFError, OSError):
             yield from self.bury(worker, index, program)
+            return
+        except ValueError as error:
+            yield from self.bury(worker, index, program, f"it was damaged: {error}")
+            return
+        if message is None:
             return
         if worker.facts is None:
             self.crew.welcome(worker, facts_of(message))
             worker.expect_verdict()
             return
-        execution = Execution.from_dict(message)
+        try:
+            execution = Execution.from_dict(message)
+        except (KeyError, TypeError, ValueError) as error:
+            yield from self.bury(worker, index, program, f"it gave what is no execution: {error!r}")
+            return
         del self.busy[worker.connection]
         worker.program = None
         self.deaths = 0
@@ -415,11 +424,11 @@ class _Shift:
         else:
             yield index, execution
 
-    def bury(self, worker: Worker, index: int, program: Program) -> Iterator[tuple[int, Execution]]:
-        """Deal with a dead worker: its program gets a second try, and then the blame goes to us."""
-        if worker.facts is None and self.deaths:  # the second that can't even start
+    def bury(self, worker: Worker, index: int, program: Program, damage: str = "") -> Iterator[tuple[int, Execution]]:
+        """Deal with a worker that is dead, or damaged: its program gets a second try, and then the blame goes to us."""
+        if worker.facts is None and self.deaths and not damage:  # the second that can't even start
             worker.introduction()
-        code, cause = worker.autopsy()
+        code, cause = (None, damage) if damage else worker.autopsy()
         del self.busy[worker.connection]
         self.crew.dismiss(worker, kill=True)
         if code == ENDLESS or (code == 0 and ENDLESS_NOTE in cause):
