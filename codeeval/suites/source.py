@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from codeeval import languages
+from codeeval.assembly import beside
 from codeeval.errors import InvalidProblem
 from codeeval.languages import Language
 from codeeval.program import Check, Limits, Program, Strength
@@ -42,6 +43,10 @@ class SourceSuite:
     threads: int = 1
     "What the runtime needs, whatever the problem's limits say."
     protocol: str = "default"
+    prompt: str = field(default="", repr=False)
+    "The code that a continuation follows; with it, an answer that does not follow it is placed as a whole program."
+    entry_point: str = ""
+    "The function that the tests call."
 
     @classmethod
     def of(
@@ -55,6 +60,8 @@ class SourceSuite:
         proof: str = "",
         sealed: bool = False,
         protocol: str = "default",
+        prompt: str = "",
+        entry_point: str = "",
     ) -> SourceSuite:
         """Take tests for a language.
 
@@ -70,6 +77,11 @@ class SourceSuite:
                 language must have a statement for it, and the tests must let their end be reached.
             protocol: whose rules decide how a program is built and its end is read, where they differ;
                 see `codeeval.languages.PROTOCOLS`.
+            prompt: the code that a continuation follows, where the tests were written to follow a continuation: they
+                may begin with the brace that closes it. An answer that does not follow it is then taken for a whole
+                program and put beside the tests as such: what it lacks of the prompt's imports and types is added, its
+                own `main` goes, and tests that belong into its class are put there.
+            entry_point: the function that the tests call; such an answer is looked through for it.
 
         Raises:
             InvalidProblem: there are no tests, or the place lacks one of its two parts.
@@ -99,6 +111,8 @@ class SourceSuite:
             processes=record.run_limits.processes,
             threads=record.run_limits.threads,
             protocol=protocol,
+            prompt=prompt,
+            entry_point=entry_point,
         )
 
     @property
@@ -108,15 +122,11 @@ class SourceSuite:
 
     def program(self, code: str, *, problem: Task, limits: Limits) -> Program:
         """Give the program that judges `code`; see `Suite.program`."""
-        before, _, rest = self.place.partition(_CODE if self.place.find(_CODE) < self.place.find(_TESTS) else _TESTS)
-        between, _, after = rest.partition(_TESTS if _TESTS in rest else _CODE)
-        parts = (problem.assemble(code), self.tests)
-        first, second = parts if _TESTS in rest else parts[::-1]
         limits = dataclasses.replace(
             limits, processes=max(limits.processes, self.processes), threads=max(limits.threads, self.threads)
         )
         return Program(
-            files={**self.files, self.main: before + first + between + second + after},
+            files={**self.files, self.main: self._text(problem.assemble(code))},
             main=self.main,
             language=self.language,
             limits=limits,
@@ -125,6 +135,17 @@ class SourceSuite:
             ),
             protocol=self.protocol,
         )
+
+    def _text(self, candidate: str) -> str:
+        """Give the main file of a candidate, which either continues the prompt or is a whole program."""
+        if self.prompt and not candidate.startswith(self.prompt):
+            return beside(
+                candidate, self.tests, prompt=self.prompt, entry_point=self.entry_point, language=self.language
+            )
+        before, _, rest = self.place.partition(_CODE if self.place.find(_CODE) < self.place.find(_TESTS) else _TESTS)
+        between, _, after = rest.partition(_TESTS if _TESTS in rest else _CODE)
+        first, second = (candidate, self.tests) if _TESTS in rest else (self.tests, candidate)
+        return before + first + between + second + after
 
     def __reduce__(self) -> tuple[Any, ...]:
         fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
