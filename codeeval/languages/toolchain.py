@@ -55,13 +55,23 @@ class Toolchain:
             "env": {"PATH": self.path, **{name: _expanded(value, words) for name, value in record.env.items()}},
             "ending": ending,
             "warm": record.warm,
+            "self_test": self._self_test(program, record),
             "toolchain": self.identity,
         }
+
+    def _self_test(self, program: Program, record: Language) -> dict[str, Any] | None:
+        """Give the program that must pass, to be tried where a toolchain seems broken; it has the same main file."""
+        suits = PurePosixPath(program.main).stem == PurePosixPath(record.main).stem
+        limits = dataclasses.replace(record.run_limits, memory_bytes=max(program.limits.memory_bytes, 1 << 30))
+        test = {"files": {program.main: record.self_test.passing}, "main": program.main}
+        return {**test, "limits": dataclasses.asdict(limits)} if suits else None
 
     def build_s(self, program: Program) -> float:
         """Give the wall-clock seconds that building a program may take, all its builds together."""
         record = self.language.under(program.protocol)
-        return record.build_limits.wall_s * ((record.build is not None) + bool(record.second_build))
+        n_builds = (record.build is not None) + bool(record.second_build)
+        # A program that makes its toolchain look broken is built again, and the self-test's between the two.
+        return 3 * record.build_limits.wall_s * n_builds + program.limits.wall_s + record.run_limits.wall_s
 
     def version(self) -> str:
         """Ask the tools for their version.
