@@ -428,10 +428,16 @@ class _Judge:
     def _is_memory_kill(self, box: Box, wait_status: int) -> bool:
         """Say whether the kernel has ended the child because the job's processes together held too much."""
         killed = os.WIFSIGNALED(wait_status) and os.WTERMSIG(wait_status) == signal.SIGKILL and "hung_up" in box.facts
-        if self.group is None or not (killed or box.limits["processes"] > 1):
+        if not (killed or box.limits["processes"] > 1):
+            return False
+        return self.has_new_memory_kills() and killed
+
+    def has_new_memory_kills(self) -> bool:
+        """Say whether the kernel has ended a process, since the last time, because all together held too much."""
+        if self.group is None:
             return False
         before, self.memory_kills = self.memory_kills, self.group.kills()
-        return killed and self.memory_kills > before
+        return self.memory_kills > before
 
     def _is_machine_kill(self, box: Box, wait_status: int, peak_bytes: int) -> bool:
         """Say whether the kernel has likely ended the child because the machine had no memory left.
