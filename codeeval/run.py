@@ -548,11 +548,29 @@ def _manifest(
         "max_unjudged": max_unjudged,
         "metadata": dict(metadata) if metadata else None,
         "rerun": rerun.describe() if rerun is not None else None,
+        "ground_truth": _ground_truth(problems, fingerprint) if executor is not None else None,
         "started": _now(),
         "finished": None,
         "task_ids": list(problems.task_ids),
     }
     return dict(json.loads(json.dumps(manifest, default=str)))  # as it will be read back, tuples as lists
+
+
+def _ground_truth(problems: ProblemSet, fingerprint: str) -> dict[str, Any] | None:
+    """Give what is known of which problems this executor can judge.
+
+    Raises:
+        ValueError: it is known of another executor.
+    """
+    truth = problems.ground_truth
+    if truth is None:
+        return None
+    if truth.fingerprint != fingerprint:
+        raise ValueError(
+            "these problems are judged_by what another executor's ground truth says (another interpreter, other "
+            "packages or layers of isolation); find it out for this one: codeeval.ground_truth(problems, executor)"
+        )
+    return truth.to_dict(problems.task_ids)
 
 
 _DIGEST_CHARS = 16

@@ -22,6 +22,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from codeeval.environments.building import described
 from codeeval.errors import SandboxError, ToolchainMissing, WorkerLost
 from codeeval.executors.base import Executor
 from codeeval.languages import Language, get
@@ -129,12 +130,14 @@ class LocalExecutor(Executor):
         """Give the interpreter, and which layers of isolation and which guarantees hold and which don't, and why."""
         facts = self._crew.facts()
         report = report_on(facts["layers"], facts["missing"])
+        environment = described(facts["executable"])
         return {
             "executor": "LocalExecutor",
             "python": facts["python"],
             "machine": facts["machine"],
             "hash_seed": facts["hash_seed"],
             "preload": list(self.preload),
+            **({"environment": environment} if environment else {}),
             "isolation": {"held": facts["layers"], "missing": facts["missing"]},
             "guarantees": {
                 "held": {name: list(layers) for name, layers in report.held.items()},
