@@ -183,8 +183,8 @@ def _described(err: Any) -> Tuple[str, str]:
 def _as_bigcodebench() -> Dict[str, Any]:
     """Make the process as that benchmark's evaluator makes it; give the names that a program finds defined.
 
-    Nobody can read from stdin, there is neither `exit` nor `quit`, and numpy's global generator is left in the state
-    that it was inherited in, the same for every program.
+    Nobody can read from stdin, and there is neither `exit` nor `quit`. There, programs inherit numpy's global generator
+    from one parent, so all draw the same numbers; here these are also the same in every worker and every run.
     """
     import io
     import os
@@ -199,13 +199,15 @@ def _as_bigcodebench() -> Dict[str, Any]:
             return False
 
     sys.stdin = Unreadable()
+    os.environ.update({"TF_CPP_MIN_LOG_LEVEL": "3", "TF_ENABLE_ONEDNN_OPTS": "0"})
+    _seed_numpy(0)
     for name in ("exit", "quit"):
         builtins.__dict__[name] = None
     return {"__file__": MODULE + ".py", "__package__": None, "sys": sys, "os": os, "environ": os.environ}
 
 
 def _seed_numpy(seed: int) -> None:
-    """Give each program a stream of its own, and the same one each time."""
+    """Set numpy's global generator, where numpy is preloaded; elsewhere it seeds itself when it is imported."""
     numpy = sys.modules.get("numpy.random")
     if numpy is not None:
         numpy.seed(seed % 2**32)
