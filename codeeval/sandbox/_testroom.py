@@ -42,6 +42,14 @@ _JUDGES = (
 #: What tests themselves set: texts of messages, and what unittest and gettext note for themselves.
 _FREE = frozenset({"maxDiff", "longMessage", "_", "__warningregistry__", "_classSetupFailed", "tearDown_exceptions"})
 
+_prepared: List["_Watch"] = []
+
+
+def prepare() -> None:
+    """In the zygote, note once for all programs what is watched, where unittest is preloaded."""
+    if "unittest" in sys.modules:
+        _prepared.append(_Watch())
+
 
 def serve(child: "_Child", program: List[Any], protocol: str) -> None:
     """Run the candidate, then the tests that the judge sends, and account for each.
@@ -51,19 +59,12 @@ def serve(child: "_Child", program: List[Any], protocol: str) -> None:
         program: code, file name and seed.
         protocol: `bigcodebench` gives programs what that benchmark's own evaluator gives them.
     """
-    import unittest
-
     given: Dict[str, Any] = {}
     if protocol == "bigcodebench":
         given = _as_bigcodebench()
     else:
         _seed_numpy(program[2])
-    liars: Set[str] = set()
-    _expose_chameleons(unittest.TestCase, liars)
-    watch = _Watch()
-    for name in _JUDGES:
-        if name in sys.modules:
-            watch.module(name)
+    watch = _prepared.pop() if _prepared else _Watch()
     watch.namespace("builtins", builtins.__dict__)
     if not child.load(program, MODULE, given):
         return
@@ -81,7 +82,7 @@ def serve(child: "_Child", program: List[Any], protocol: str) -> None:
     child.send(["through"])
     message = child.receive()
     if message is not None:
-        changes = watch.changes() + sorted(liars if "ANY" not in source else liars - {_ANY})
+        changes = watch.changes() + sorted(watch.liars if "ANY" not in source else watch.liars - {_ANY})
         child.send(["tampered", changes[:10]] if changes else ["tested", message[1]])
 
 
@@ -217,13 +218,21 @@ def _seed_numpy(seed: int) -> None:
 
 
 class _Watch:
-    """What must not be changed, as it was."""
+    """What must not be changed, as it was: the judges that are loaded, to begin with."""
 
     def __init__(self) -> None:
+        import unittest
+
+        self.liars: Set[str] = set()
+        "What equals everything, among the objects that the tests have compared."
         self.spaces: List[Tuple[str, Any, Dict[str, Any]]] = []
         self.classes: List[Tuple[str, Any, Dict[str, Any]]] = []
         self.functions: Dict[int, Tuple[str, Any, Tuple[Any, ...]]] = {}
         self.owners: List[Any] = []
+        _expose_chameleons(unittest.TestCase, self.liars)
+        for name in _JUDGES:
+            if name in sys.modules:
+                self.module(name)
 
     def module(self, name: str) -> None:
         """Watch a module, its classes and its functions."""
