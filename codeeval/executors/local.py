@@ -89,7 +89,7 @@ class LocalExecutor(Executor):
     def fingerprint(self) -> str:
         """Name the interpreter, its packages, the layers in force and the code that judges."""
         facts = dict(self._crew.facts())
-        for name in ("pid", "zygote_pid", "executable", "missing"):
+        for name in ("pid", "zygote_pid", "groups", "executable", "missing"):
             facts.pop(name, None)
         facts["harness"] = harness_digest()
         facts["preload"], facts["env"] = self.preload, self.env

@@ -1,10 +1,11 @@
 """The zygote: forks one throw-away child per job, from a small clean process that has the imports loaded.
 
 It is forked from the judge before any test arrives, so there is nothing in its memory that a child could want to
-read. It obeys four messages on its socket, each answered or not as the table says:
+read. It obeys five messages on its socket, each answered or not as the table says:
 
     J  start a job: limits, and the child's descriptors by SCM_RIGHTS           (no answer: the child is heard)
     C  read the child's clock                                                   → CPU seconds
+    T  read what all processes of the job have used                             → CPU seconds, waiting, memory
     K  end the job: kill the child, reap it, empty the work directory           → how it ended
     end of file                                                                 → kill the child and leave
 
@@ -23,9 +24,9 @@ import sys
 import time
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
-from codeeval.sandbox import _capabilities, _files, _harness, _landlock, _namespaces, _rlimits, _root, _seccomp
+from codeeval.sandbox import _capabilities, _files, _harness, _landlock, _namespaces, _rlimits, _root, _seccomp, _tree
 
-__all__ = ["CLOCK", "ENDED", "JOB", "LAYERS", "Zygote", "start"]
+__all__ = ["CLOCK", "ENDED", "JOB", "LAYERS", "TREE", "Zygote", "start"]
 
 #: Every layer, in the order in which they are entered → what it holds.
 LAYERS: Dict[str, str] = {
@@ -42,10 +43,13 @@ LAYERS: Dict[str, str] = {
 JOB = struct.Struct("!cqqqq??")
 #: Answer to C: CPU seconds.
 CLOCK = struct.Struct("!d")
+#: Answer to T: CPU seconds, the longest wait of one thread for a core in seconds, resident bytes.
+TREE = struct.Struct("!ddq")
 #: Answer to K: wait status, user and system CPU seconds, peak bytes, errno of a failed start.
 ENDED = struct.Struct("!iddqi")
 
 _SOCKET_FD, _AHEAD_FD, _RULES_FD = 3, 4, 5
+_HOME_FDS = 6, 7  # above those that a child keeps
 _N_FDS = 5
 
 
@@ -177,6 +181,9 @@ def _main(channel: socket.socket, config: Dict[str, Any], wanted: "set[str]", fl
         text = "failed preload=%r left %d threads running; a process with threads must not be forked"
         channel.send((text % (config["preload"], threads)).encode())
         return
+    _settle(job)
+    if job.own_filter is not None:
+        job.own_filter.enter()
     _forget_ourselves()
     sys.argv[:] = [""]
     sys.dont_write_bytecode = True
@@ -185,13 +192,15 @@ def _main(channel: socket.socket, config: Dict[str, Any], wanted: "set[str]", fl
     if job.rules is not None:
         _move(job.rules.fd, _RULES_FD)
         job.rules.fd = _RULES_FD
+    if job.is_settled:
+        for fd, target in zip(job.homes, _HOME_FDS):
+            _move(fd, target)
+        job.homes = _HOME_FDS
     _close_above(job.last_fd)
     os.chdir(work)  # again: a preloaded module may have gone elsewhere
     channel.send(("ready " + ",".join(held)).encode())
     channel.send("\n".join("%s=%s" % item for item in refused.items()).encode() or b"\n")
     _harness.rehearse()
-    if job.flags:
-        _namespaces.heed_signals()
     gc.collect()
     gc.freeze()
     _serve(channel, job, work, clean)
@@ -202,27 +211,81 @@ class _Job:
 
     def __init__(self) -> None:
         self.flags = 0
+        "Namespaces of a job that may have several processes, or of every one where it is not settled."
+        self.homes: Tuple[int, int] = (-1, -1)
+        """Pid namespaces: the zygote's own, in which those of jobs with several processes are made, and one that
+        stands, in which single processes are born; they can't leave others behind."""
         self.base_proc = 0
         self.own_network = self.own_ipc = self.own_user = False
         self.proc = self.rlimits = False
         self.rules: Optional[_landlock.Rules] = None
         self.drop: Optional[_capabilities.Drop] = None
+        self.own_filter: Optional[_seccomp.Filter] = None
         self.filters: Dict[Tuple[bool, bool], _seccomp.Filter] = {}
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether single processes are born in a pid namespace that stands."""
+        return self.homes[0] >= 0
 
     @property
     def last_fd(self) -> int:
         """The highest descriptor that the zygote keeps open."""
-        return _SOCKET_FD if self.rules is None else _RULES_FD
+        return max(_SOCKET_FD, _RULES_FD if self.rules else 0, *self.homes)
 
-    def leave(self) -> None:
-        """In the zygote, when the job is over: take away what it has mounted."""
-        if self.base_proc and os.stat("/proc").st_dev != self.base_proc:
+    def start(self, processes: bool, network: bool) -> int:
+        """In the zygote: fork the job's child; gives its pid, and 0 in the child.
+
+        Raises:
+            OSError: the kernel refuses.
+        """
+        flags = _namespaces.OWN_NETWORK if network and self.own_network else 0
+        if not self.flags:
+            return _namespaces.clone(flags) if flags else os.fork()
+        if not self.is_settled:
+            return _namespaces.clone(self.flags | flags)
+        if not processes:
+            return _namespaces.clone(flags)
+        own, standing = self.homes
+        pid = -1
+        _namespaces.bear_children_in(own)
+        try:
+            pid = _namespaces.clone(self.flags | flags)
+        finally:
+            if pid:
+                _namespaces.bear_children_in(standing)
+        return pid
+
+    def usage(self, pid: int) -> _tree.Usage:
+        """In the zygote, while the job runs: give what its processes have used."""
+        if not self.flags:
+            pids = [pid]
+        elif self.is_settled and not self.is_over_proc():
+            pids = _tree.processes("/proc", without=1)
+        elif self.base_proc:
+            pids = _tree.processes("/proc")  # the job has mounted its own over ours, and we see that
+        else:
+            pids = _tree.processes("/proc", without=os.getpid())
+        return _tree.usage("/proc", pids)
+
+    def is_over_proc(self) -> bool:
+        """Say whether a job has mounted its own /proc over ours."""
+        return bool(self.base_proc) and os.stat("/proc").st_dev != self.base_proc
+
+    def leave(self, processes: bool) -> None:
+        """In the zygote, when the job is over: take away what it has made."""
+        if (processes or not self.is_settled) and self.is_over_proc():
             _namespaces.unmount("/proc")
+        if self.own_ipc and (processes or not self.filters):
+            _namespaces.drop_ipc()
 
     def enter(self, cpu_s: int, memory_bytes: int, file_bytes: int, tasks: int, processes: bool, network: bool) -> None:
         """Enter the layers; what the kernel refuses now, after it granted it to a probe, is our fault and raises."""
-        if self.proc:
-            _namespaces.fresh_proc()
+        if processes or not self.is_settled:
+            if self.flags:
+                _namespaces.heed_signals()
+            if self.proc:
+                _namespaces.fresh_proc()
         os.setsid()  # signals to a process group cross pid namespaces: it must not be the judge's
         if network and self.own_network:
             _namespaces.loopback_up()
@@ -230,7 +293,11 @@ class _Job:
             self.rules.enter()
         if self.rlimits:
             # Without a user namespace, all that the user runs on this machine would count; in it, the zygote does too.
-            _rlimits.enter_job(cpu_s, memory_bytes, file_bytes, tasks + 1 if self.own_user else 0)
+            _rlimits.enter_job(cpu_s, memory_bytes, file_bytes, tasks + 1 + self.is_settled if self.own_user else 0)
+        self.give_up(processes, network)
+
+    def give_up(self, processes: bool, network: bool) -> None:
+        """Drop all privileges and refuse system calls."""
         if self.drop is not None:
             self.drop.enter()
         if self.filters:
@@ -294,19 +361,46 @@ def _prepare(
                 for processes in (False, True)
                 for network in (False, True)
             }
-            _seccomp.for_zygotes().enter()
+            own = _seccomp.for_zygotes()
         except OSError as error:
             refused["seccomp"] = str(error)
         else:
-            if has("seccomp", _namespaces.probe_job(job.flags, filters[False, False].enter)):
-                job.filters = filters
+
+            def enter() -> None:
+                own.enter()
+                filters[False, False].enter()
+
+            if has("seccomp", _namespaces.probe_job(job.flags, enter)):
+                job.own_filter, job.filters = own, filters
     return job
+
+
+def _settle(job: _Job) -> None:
+    """Give single processes a pid namespace and a /proc that stand, where they can neither multiply nor mount."""
+    if not job.filters or not job.base_proc:
+        return
+
+    def give_up() -> None:
+        _namespaces.fresh_proc()
+        if job.rules is not None:
+            job.rules.enter()
+        if job.own_filter is not None:
+            job.own_filter.enter()
+        job.give_up(processes=False, network=False)
+
+    try:
+        job.homes = _namespaces.settle(give_up)
+    except OSError:  # each job then has its own, which takes longer
+        if job.is_over_proc():
+            _namespaces.unmount("/proc")
+        return
+    job.base_proc = os.stat("/proc").st_dev
 
 
 def _serve(channel: socket.socket, job: _Job, work: str, clean: Callable[[], None]) -> None:
     """Obey the judge until it hangs up. Every name that a child needs is bound before the first fork."""
-    pid = 0
-    failed = 0
+    pid = failed = 0
+    processes = False
     flags = job.flags
     while True:
         message, fds = _receive(channel)
@@ -314,14 +408,13 @@ def _serve(channel: socket.socket, job: _Job, work: str, clean: Callable[[], Non
         if order == b"J":
             _, cpu_s, memory_bytes, file_bytes, tasks, processes, network = JOB.unpack(message)
             failed = 0
-            own = _namespaces.OWN_NETWORK if network and job.own_network else 0
             try:
-                pid = _namespaces.clone(flags | own) if flags | own else os.fork()
+                pid = job.start(processes, network)
             except OSError as error:
                 pid, failed = 0, error.errno or -1
             if pid == 0 and not failed:
                 try:
-                    _become(fds, job.last_fd)
+                    _become(fds, _AHEAD_FD if job.rules is None else _RULES_FD)
                     job.enter(cpu_s, memory_bytes, file_bytes, tasks, processes, network)
                     _harness.run(_SOCKET_FD, _AHEAD_FD)
                 finally:
@@ -330,12 +423,12 @@ def _serve(channel: socket.socket, job: _Job, work: str, clean: Callable[[], Non
                 os.close(fd)
         elif order == b"C":
             channel.send(CLOCK.pack(_clock(pid)))
+        elif order == b"T":
+            channel.send(TREE.pack(*job.usage(pid)))
         elif order == b"K":
             channel.send(ENDED.pack(*_end(pid, failed, flags)))
             pid = 0
-            job.leave()
-            if job.own_ipc:
-                _namespaces.drop_ipc()
+            job.leave(processes)
             if _is_used(work):
                 clean()
                 if job.rules is not None:
@@ -360,7 +453,7 @@ def _receive(channel: socket.socket) -> Tuple[bytes, List[int]]:
 
 
 def _become(fds: Sequence[int], last_fd: int) -> None:
-    """In the child: take the job's control socket, pipe, stdout, stderr, maybe stdin; keep only the zygote's rules."""
+    """In the child: take the job's control socket, pipe, stdout, stderr, maybe stdin; keep nothing above `last_fd`."""
     control, ahead, out, err, *stdin = fds
     for fd in stdin:
         os.dup2(fd, 0)
@@ -368,8 +461,7 @@ def _become(fds: Sequence[int], last_fd: int) -> None:
     os.dup2(out, 1)
     os.dup2(err, 2)
     os.dup2(ahead, _AHEAD_FD)  # the last, since one of the others may have this number
-    first = max(_AHEAD_FD, last_fd) + 1
-    os.closerange(first, first + 2 * _N_FDS)
+    os.closerange(last_fd + 1, _HOME_FDS[-1] + 2 * _N_FDS)
 
 
 def _end(pid: int, failed: int, flags: int) -> Tuple[int, float, float, int, int]:

@@ -20,7 +20,9 @@ from typing import IO, TYPE_CHECKING, Any
 
 from codeeval.errors import SandboxError
 from codeeval.sandbox import Sandbox
+from codeeval.sandbox._cgroup import sweep
 from codeeval.sandbox._files import remove
+from codeeval.sandbox._tree import MAX_STARVED
 
 if TYPE_CHECKING:
     from multiprocess.connection import Connection
@@ -176,7 +178,8 @@ class Worker:
         """Expect an execution, at the latest after all limits, the program's own and the tests'."""
         if self.program is not None:
             limits = self.program.limits
-            self.deadline = time.monotonic() + min(limits.wall_s + max(10.0, limits.cpu_s) + _GRACE_S, _MAX_S)
+            longest_s = (1 + MAX_STARVED) * (limits.wall_s + max(10.0, limits.cpu_s))
+            self.deadline = time.monotonic() + min(longest_s + _GRACE_S, _MAX_S)
 
     def receive(self) -> dict[str, Any]:
         """Take one message.
@@ -217,6 +220,8 @@ class Worker:
             self.process.kill()
             self.process.wait()
         self.log.close()
+        if self.facts:
+            sweep(self.facts["groups"])
         # One that was killed has removed nothing, and its zygote may take a moment to end what still writes.
         remove(self.work, patience_s=1.0)
 
