@@ -548,7 +548,7 @@ def _manifest(
         "max_unjudged": max_unjudged,
         "metadata": dict(metadata) if metadata else None,
         "rerun": rerun.describe() if rerun is not None else None,
-        "ground_truth": _ground_truth(problems, fingerprint) if executor is not None else None,
+        "ground_truth": _ground_truth(problems, executor_facts["fingerprint"]) if executor_facts is not None else None,
         "started": _now(),
         "finished": None,
         "task_ids": list(problems.task_ids),

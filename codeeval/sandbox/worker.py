@@ -113,7 +113,8 @@ class Setup:
         kept = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
         threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
         fixed = {"PYTHONHASHSEED": "0", "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "PATH": os.defpath, "TZ": "UTC"}
-        return {**kept, **threads, **fixed, **self.env}
+        # There is no display, and each program would try matplotlib's other backends anew.
+        return {**kept, **threads, **fixed, "MPLBACKEND": "Agg", **self.env}
 
     def config(self) -> dict[str, Any]:
         """Give the first message to a worker.
