@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from codeeval.cache import VerdictCache
     from codeeval.callbacks import Callback, ProgressBar
     from codeeval.card import report_card
-    from codeeval.comparison import Comparison, compare, compare_many
+    from codeeval.comparison import ByLanguage, Comparison, by_language, compare, compare_many
     from codeeval.errors import (
         CodeEvalError,
         DatasetError,
@@ -64,6 +64,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Attempt",
     "BestAtK",
+    "ByLanguage",
     "ByTag",
     "CallSuite",
     "Callback",
@@ -114,6 +115,7 @@ __all__ = [
     "TruncationRates",
     "VerdictCache",
     "available",
+    "by_language",
     "compare",
     "compare_extractors",
     "compare_many",
@@ -146,7 +148,7 @@ _NAMES = {
     "cache": "VerdictCache",
     "callbacks": "Callback ProgressBar",
     "card": "report_card",
-    "comparison": "Comparison compare compare_many",
+    "comparison": "ByLanguage Comparison by_language compare compare_many",
     "errors": "CodeEvalError DatasetError ExecutionError InvalidProblem NotComparable ResultsError SamplingError",
     "evaluate": "evaluate evaluate_async generate rescore",
     "executors": "Executor LocalExecutor",

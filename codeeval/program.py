@@ -58,9 +58,11 @@ class Limits:
     cpu_s: float = 10.0
     "CPU seconds of the program and its children together."
     wall_s: float = 30.0
-    "Wall-clock seconds, counted from the moment the program starts."
+    """Wall-clock seconds, counted from the moment the program starts. Time in which it was ready to run and other work
+    had the cores is given back, up to nine times as much."""
     memory_bytes: int = 4 << 30
-    "Private writable memory of one process (address space that is only reserved does not count)."
+    """Private writable memory of one process (address space that is only reserved does not count), and resident memory
+    of all its processes together, where it may have several."""
     stdout_bytes: int = 1 << 16
     "How much of stdout, and as much of stderr, is kept. A program that writes 256 times as much is stopped."
     report_bytes: int = 1 << 22

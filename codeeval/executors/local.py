@@ -110,7 +110,7 @@ class LocalExecutor(Executor):
     def fingerprint(self) -> str:
         """Name the interpreter, its packages, the layers in force and the code that judges."""
         facts = dict(self._crew.facts())
-        for name in ("pid", "zygote_pid", "executable", "missing"):
+        for name in ("pid", "zygote_pid", "groups", "executable", "missing"):
             facts.pop(name, None)
         facts["harness"] = harness_digest()
         facts["preload"], facts["env"] = self.preload, self.env
@@ -178,7 +178,7 @@ class _Crew:
     def __init__(self, setup: Setup, languages: Sequence[Language]) -> None:
         self._setup = setup
         self._languages = languages
-        self._toolchains: dict[str, Toolchain] = {}
+        self._toolchains: dict[tuple[str, str], Toolchain] = {}
         self._lock = threading.Lock()
         self._idle: list[Worker] = []
         self._all: set[Worker] = set()
@@ -220,20 +220,21 @@ class _Crew:
             self._all.add(worker)
         return worker
 
-    def toolchain(self, name: str) -> Toolchain:
-        """Give the toolchain of a language, which has passed its self-test.
+    def toolchain(self, name: str, protocol: str = "default") -> Toolchain:
+        """Give the toolchain of a language, which has passed its self-test; some protocols need more of one.
 
         Raises:
             ToolchainMissing: a tool is not installed, or the self-test fails.
             ValueError: there is no such language.
         """
-        if name not in self._toolchains:
-            toolchain = find(get(name, self._languages))
+        key = name, protocol
+        if key not in self._toolchains:
+            toolchain = find(get(name, self._languages).under(protocol))
             diagnosis = examine(toolchain, self._setup)
             if not diagnosis:
                 raise ToolchainMissing(f"{toolchain.language.title} can't be judged here: {diagnosis.message}")
-            self._toolchains[name] = toolchain
-        return self._toolchains[name]
+            self._toolchains[key] = toolchain
+        return self._toolchains[key]
 
     def describe_toolchain(self, name: str) -> dict[str, str]:
         """Give a language's version and the digest of its record."""
@@ -367,7 +368,7 @@ class _Shift:
         complaint = "" if program.main in program.files else f"the program has no file {program.main!r}"
         if not complaint and not _is_plain_python(program):
             try:
-                toolchain = self.crew.toolchain(program.language)
+                toolchain = self.crew.toolchain(program.language, program.protocol)
             except ValueError as error:
                 complaint = str(error)
         if complaint:

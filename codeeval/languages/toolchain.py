@@ -53,7 +53,7 @@ class Toolchain:
             "builds": [fill(argv, words) for argv in builds if argv],
             "run": fill(record.run, words),
             "build_limits": dataclasses.asdict(record.build_limits),
-            "env": {"PATH": self.path, **record.env},
+            "env": {"PATH": self.path, **{name: _expanded(value, words) for name, value in record.env.items()}},
             "ending": ending,
             "warm": warm.recipe(record.warm, words, self.identity) if record.warm else None,
             "toolchain": self.identity,
@@ -109,7 +109,9 @@ def find(language: Language) -> Toolchain:
     if language.sysroot:
         _forward(language, places)
     for name, patterns in language.files.items():
-        paths = [path for pattern in patterns for path in sorted(glob.glob(_expanded(pattern, places)))]
+        paths = [
+            path for pattern in patterns for path in sorted(glob.glob(os.path.expanduser(_expanded(pattern, places))))
+        ]
         if not paths and name not in language.optional:
             raise _missing(language, f"the file {name} ({', '.join(patterns)})")
         places[name] = os.path.realpath(paths[0]) if paths else ""

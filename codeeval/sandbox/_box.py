@@ -12,8 +12,9 @@ import time
 from typing import Any, Callable, Dict, List, NoReturn, Optional, Tuple
 
 from codeeval.sandbox import _codec, _harness, _zygote
+from codeeval.sandbox._tree import MAX_STARVED, Usage
 
-__all__ = ["MAX_S", "Box", "CallerGone", "Stop", "ZygoteLost"]
+__all__ = ["MAX_S", "Box", "CallerGone", "Stop", "ZygoteLost", "bounds"]
 
 #: A program that writes this many times what is kept of its output is stopped.
 _OUTPUT_FACTOR = 256
@@ -51,6 +52,11 @@ class Stop(BaseException):
     """Ends the tests from inside a call that they make; the reason is in the box."""
 
 
+def bounds(limits: Dict[str, Any]) -> Tuple[int, int]:
+    """Give the memory in bytes, and the processes and threads together, that limits allow."""
+    return int(min(limits["memory_bytes"], _MAX_BYTES)), min(limits["threads"] + limits["processes"] - 1, _MAX_TASKS)
+
+
 class Box:
     """One job: the child's control socket and output pipes, its deadlines, and the facts about how it ended."""
 
@@ -78,10 +84,9 @@ class Box:
         self.tails: Dict[int, bytearray] = {self.out: bytearray(), self.err: bytearray()}
         "The last bytes of each, where it is longer than what is kept."
         self.facts: Dict[str, Any] = {}
-        self.seen_cpu_s = 0.0
-        "At the last look: processes that end with their namespace are not in what the kernel then tells."
         self.stopped = False
         self.started = self.heard = False
+        self.tree_cpu_s, self.tree_bytes = 0.0, 0
         self.trace = ""
         self.last: Optional[Tuple[str, Tuple[Any, ...], Dict[str, Any], Any]] = None
         #: Called at each look at the clock, with the child's CPU seconds and the time; gives the seconds to the next.
@@ -93,19 +98,20 @@ class Box:
         self.poller.register(caller_fd, getattr(select, "POLLRDHUP", 0))
         self.caller_fd = caller_fd
         is_command = archive is not None  # the command's process is one more than the child
+        self.is_many = is_command or limits["processes"] > 1
+        memory_bytes, tasks = bounds(limits)
         order = _zygote.JOB.pack(
             b"J",
             # The backstop counts in clock ticks, which on a loaded machine can be a quarter more than what really ran.
             int(2 * min(limits["cpu_s"], MAX_S)) + 5,
-            int(min(limits["memory_bytes"], _MAX_BYTES)),
+            memory_bytes,
             int(min(limits["file_bytes"], _MAX_BYTES)),
-            min(limits["threads"] + limits["processes"] - 1 + is_command, _MAX_TASKS),
-            limits["processes"] > 1 or is_command,
+            tasks + is_command,
+            self.is_many,
             limits["processes"] == 1,
             limits["network"] != "none",
         )
-        self.max_processes = limits["processes"] + is_command
-        self.look_s = _LOOK_S if self.max_processes == 1 else _MANY_LOOK_S
+        self.look_s = _MANY_LOOK_S if self.is_many else _LOOK_S
         self.max_received = limits["report_bytes"] + 2 * _CHUNK
         given = [theirs.fileno(), ahead, out, err]
         self.input = memoryview(stdin or b"")
@@ -341,30 +347,40 @@ class Box:
                 raise ZygoteLost(started=False)
             self.next_look = now + _LOOK_S
             return
-        cpu_s, n_processes, resident_bytes = self.look()
+        cpu_s = self.clock()
         left_s = self.limits["cpu_s"] - cpu_s
         if left_s <= 0:
             self.stop(expired="cpu")
-        # The kernel's own limits are per process, and that on their number does not bind the machine's root.
-        if n_processes > self.max_processes:
-            self.stop(expired="processes")
-        if resident_bytes > self.limits["memory_bytes"]:
-            self.stop(expired="memory")
         if now >= self.wall_deadline:
-            self.stop(expired="wall")
+            self._give_back(self.usage().waited_s)
+            if now >= self.wall_deadline:
+                self.stop(expired="wall")
         if self.watch is not None:
             left_s = min(left_s, self.watch(cpu_s, now))
         self.next_look = now + min(max(left_s, 0.002), self.look_s)
 
-    def look(self) -> Tuple[float, int, int]:
-        """Give the CPU seconds, the number and the resident bytes of the child and the processes below it."""
-        cpu_s, n_processes, resident_bytes = self._order(b"C", _zygote.CLOCK)
-        self.seen_cpu_s = max(self.seen_cpu_s, float(cpu_s))
-        return float(cpu_s), int(n_processes), int(resident_bytes)
+    def _give_back(self, starved_s: float) -> None:
+        """Move the wall-clock deadline by the time in which the program wanted to run and other work had the cores."""
+        self.facts["starved_s"] = starved_s
+        wall_s = self.limits["wall_s"]
+        self.wall_deadline = self.begin + wall_s + min(starved_s, MAX_STARVED * wall_s)
 
     def clock(self) -> float:
-        """Give the child's CPU seconds."""
-        return self.look()[0]
+        """Give the CPU seconds of the child, or of all its processes where it may have several."""
+        if not self.is_many:
+            (cpu_s,) = self._order(b"C", _zygote.CLOCK)
+            return float(cpu_s)
+        usage = self.usage()
+        if usage.memory_bytes > self.limits["memory_bytes"]:
+            self.stop(tree_bytes=usage.memory_bytes)
+        return usage.cpu_s
+
+    def usage(self) -> Usage:
+        """Give what all processes of the job have used."""
+        used = Usage(*self._order(b"T", _zygote.TREE))
+        self.tree_cpu_s = max(self.tree_cpu_s, used.cpu_s)
+        self.tree_bytes = max(self.tree_bytes, used.memory_bytes)
+        return used
 
     def _order(self, order: bytes, form: struct.Struct) -> Tuple[Any, ...]:
         """Give the zygote an order and take its answer."""
@@ -385,9 +401,15 @@ class Box:
         poller.register(self.caller_fd, getattr(select, "POLLRDHUP", 0))
         return bool(poller.poll(0))
 
-    def close(self) -> Tuple[int, float, float, int, int]:
-        """End the child, take what is left of its output, give how it ended."""
-        ended: Any = self._order(b"K", _zygote.ENDED)
+    def close(self) -> Tuple[int, float, int, int]:
+        """End the child, take what is left of its output.
+
+        Returns:
+            Its wait status, the CPU seconds and the peak bytes of all its processes, errno of a failed start.
+        """
+        if self.is_many:
+            self.usage()  # those that are ended with it would not be counted
+        status, user_s, system_s, peak, errno = self._order(b"K", _zygote.ENDED)
         if not self.started:
             self._take_ahead()
         os.close(self.ahead)
@@ -404,4 +426,4 @@ class Box:
             pass
         os.close(self.out)
         os.close(self.err)
-        return ended  # type: ignore[no-any-return]
+        return status, max(user_s + system_s, self.tree_cpu_s), max(peak, self.tree_bytes), errno

@@ -268,7 +268,10 @@ class _Sitting:
         if mark != self.mark:
             self.mark, self.mark_cpu_s, self.mark_s = mark, cpu_s, now
         left_s = limit_s - (cpu_s - self.mark_cpu_s)
-        if left_s <= 0 or now - self.mark_s >= test_wall_s(limit_s):
+        is_over = now - self.mark_s >= test_wall_s(limit_s)
+        if is_over and left_s > 0:  # it may have had no core to run on
+            is_over = now - self.mark_s >= test_wall_s(limit_s) + self.box.usage().waited_s
+        if left_s <= 0 or is_over:
             self.is_late = True
             self.box.stop(expired="cpu" if left_s <= 0 else "wall")
         return left_s

@@ -19,6 +19,12 @@ class Facts(NamedTuple):
     "Why the child could not be started; 0 where it could."
     expired: str = ""
     "Which limit ended it: `cpu`, `wall`, `judge`; empty where none did."
+    starved_s: float = 0.0
+    "How long it waited for a core, where that was looked into."
+    tree_bytes: int = 0
+    "What its processes held together, where that was more than they may; else 0."
+    memory_kill: bool = False
+    "The kernel killed it because all its processes together held too much."
     output_exceeded: bool = False
     report_exceeded: bool = False
     hung_up: bool = False
@@ -52,11 +58,11 @@ def classify(facts: Facts) -> Tuple[str, str]:
     if facts.expired == "cpu":
         return "timed_out", "cpu: used its %g CPU seconds" % facts.cpu_limit_s
     if facts.expired == "wall":
-        return "timed_out", "wall: %g seconds passed, of which it ran %.2f" % (facts.wall_limit_s, facts.cpu_s)
-    if facts.expired == "processes":
-        return "crashed", "started more processes than limits.processes allows"
-    if facts.expired == "memory":
-        return "memory_exceeded", "its processes together held more than limits.memory_bytes"
+        passed_s = facts.wall_limit_s + facts.starved_s
+        told = "wall: %g seconds passed, of which it ran %.2f" % (round(passed_s, 2), facts.cpu_s)
+        return "timed_out", told + (" and waited %.2f for a core" % facts.starved_s if facts.starved_s >= 0.01 else "")
+    if facts.tree_bytes:
+        return "memory_exceeded", "its processes held %d MB together" % (facts.tree_bytes >> 20)
     if facts.expired == "judge":
         return "timed_out", "judge: the tests were not through with the answers in %g CPU seconds" % facts.judge_limit_s
     if facts.violation:
@@ -85,6 +91,8 @@ def _classify_death(facts: Facts) -> Tuple[str, str]:
     name = _signal_of(status)
     if name == "SIGXCPU" or (name == "SIGKILL" and facts.cpu_s >= facts.cpu_limit_s):
         return "timed_out", "cpu: the kernel stopped it after %.1f CPU seconds" % facts.cpu_s
+    if facts.memory_kill:
+        return "memory_exceeded", "was killed when its processes held more memory than they may together"
     if name == "SIGKILL":
         # Our own kill, after it closed its end of the control socket, or the kernel's for want of memory.
         return "crashed", "was killed, or closed the connection to the judge"

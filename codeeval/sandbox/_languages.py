@@ -34,7 +34,7 @@ class Stage:
     """One command in its own box, and what became of it."""
 
     def __init__(self, judge: Any, order: Dict[str, Any], limits: Dict[str, Any], archive: int, stdin: bytes = b""):
-        box = Box(judge.caller.fileno(), judge.zygote, limits, stdin, archive)
+        box: Box = judge.new_box(limits, stdin, archive)
         reply: List[Any] = []
         try:
             box.send(order)
@@ -44,11 +44,12 @@ class Stage:
         self.limits = limits
         self.box = box
         self.reply = reply
-        self.wait_status, user_s, system_s, self.peak_bytes, self.start_errno = box.close()
-        self.cpu_s = max(user_s + system_s, box.seen_cpu_s)
+        self.wait_status, self.cpu_s, self.peak_bytes, self.start_errno = box.close()
+        self.lost = ""
         if len(reply) == 6:
             _, self.wait_status, user_s, system_s, self.peak_bytes, self.lost = reply
             self.cpu_s = user_s + system_s
+        self.is_memory_kill = judge.has_new_memory_kills()
 
     def text(self, fd: int) -> Tuple[str, bool]:
         """Give what is kept of an output, and whether that is all."""
@@ -71,6 +72,8 @@ class Stage:
             return _classify.classify(facts)
         if self.start_errno:
             return "sandbox_error", "the child could not be started: %s" % os.strerror(abs(self.start_errno))
+        if self.is_memory_kill and (not self.reply or self.wait_status):
+            return "memory_exceeded", "was killed when its processes held more memory than they may together"
         if not self.reply:
             return "sandbox_error", "the process that watched the %s died of it" % name
         if self.reply[0] == "unstarted":

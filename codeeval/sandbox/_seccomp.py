@@ -82,6 +82,9 @@ _X86_64 = {
     "clone": 56,
     "fork": 57,
     "vfork": 58,
+    "shmget": 29,
+    "semget": 64,
+    "msgget": 68,
 }
 _AARCH64 = {
     "ptrace": 117,
@@ -121,6 +124,9 @@ _AARCH64 = {
     "vhangup": 58,
     "socket": 198,
     "clone": 220,
+    "shmget": 194,
+    "semget": 190,
+    "msgget": 186,
 }
 _MACHINES: Dict[str, Tuple[int, Dict[str, int]]] = {
     "x86_64": (0xC000003E, {**_X86_64, **_COMMON}),
@@ -128,7 +134,7 @@ _MACHINES: Dict[str, Tuple[int, Dict[str, int]]] = {
 }
 _X32_BIT = 0x40000000
 #: What a zygote needs to start a job, and so only the job's own filter can refuse.
-_OF_JOBS = ("mount", "umount2", "socket", "clone", "fork", "vfork")
+_OF_JOBS = ("mount", "umount2", "setns", "socket", "clone", "fork", "vfork", "shmget", "semget", "msgget")
 
 _LOAD, _JUMP_EQUAL, _JUMP_AT_LEAST, _JUMP_ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
@@ -187,7 +193,7 @@ def for_jobs(*, processes: bool, network: bool) -> Filter:
     """Refuse what a zygote may do and a program may not.
 
     Args:
-        processes: whether new processes are allowed; threads always are.
+        processes: whether new processes, and what only several can share, are allowed; threads always are.
         network: whether sockets are allowed; pairs of connected ones, which event loops need, always are.
 
     Raises:
@@ -218,11 +224,13 @@ def _own(*, processes: bool, network: bool) -> List[_Instruction]:
     """Refuse, and allow everything else, with the call's number loaded."""
     _, numbers = _table()
     program: List[_Instruction] = []
-    refused = {"mount": errno.EPERM, "umount2": errno.EPERM}
+    refused = {"mount": errno.EPERM, "umount2": errno.EPERM, "setns": errno.EPERM}
     if not network:
         refused["socket"] = errno.EACCES
     if not processes:
         refused.update({"fork": errno.EPERM, "vfork": errno.EPERM})
+        # Nobody to share with; and what is not made need not be looked for after each job.
+        refused.update(dict.fromkeys(("shmget", "semget", "msgget"), errno.ENOSYS))
     for name, number in refused.items():
         if name in numbers:
             program += _refuse(numbers[name], number)

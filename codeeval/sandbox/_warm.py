@@ -244,11 +244,11 @@ class _Compiler:
     def _look(self) -> Tuple[float, int]:
         """Give the compiler's CPU seconds and resident bytes."""
         try:
-            self.zygote.channel.send(_zygote.SLOT.pack(b"T", self.slot))
+            self.zygote.channel.send(_zygote.SLOT.pack(b"V", self.slot))
             answer = self.zygote.channel.recv(64)
         except OSError:
             answer = b""
-        if len(answer) != _zygote.CLOCK.size:
+        if len(answer) != _zygote.VIEW.size:
             raise ZygoteLost(started=True)
-        cpu_s, _, resident_bytes = _zygote.CLOCK.unpack(answer)
+        cpu_s, resident_bytes = _zygote.VIEW.unpack(answer)
         return float(cpu_s), int(resident_bytes)

@@ -4,10 +4,11 @@ It is forked from the judge before any test arrives, so there is nothing in its 
 read. It obeys these messages on its socket, each answered or not as the table says:
 
     J  start a job: limits, and the child's descriptors by SCM_RIGHTS           (no answer: the child is heard)
-    C  look at the child and its processes                                      → CPU seconds, how many, memory
+    C  read the child's clock                                                   → CPU seconds
+    T  read what all processes of the job have used                             → CPU seconds, waiting, memory
     K  end the job: kill the child, reap it, empty the work directory           → how it ended
     W  start a warm compiler: its slot and limits, its socket and log           (no answer: it is heard, see `_warm`)
-    T  look at a warm compiler                                                  → CPU seconds, tasks, memory
+    V  look at a warm compiler                                                  → CPU seconds, memory
     X  end a warm compiler                                                      → how it ended
     F  show the jobs to come the files of an archive, and no others             → errno, or 0
     end of file                                                                 → kill the child and leave
@@ -39,9 +40,10 @@ from codeeval.sandbox import (
     _root,
     _seccomp,
     _service,
+    _tree,
 )
 
-__all__ = ["CLOCK", "DONE", "ENDED", "JOB", "LAYERS", "SERVICE", "SLOT", "Zygote", "can_serve", "start"]
+__all__ = ["CLOCK", "DONE", "ENDED", "JOB", "LAYERS", "SERVICE", "SLOT", "TREE", "VIEW", "Zygote", "can_serve", "start"]
 
 #: Every layer, in the order in which they are entered → what it holds.
 LAYERS: Dict[str, str] = {
@@ -56,18 +58,24 @@ LAYERS: Dict[str, str] = {
 #: J: whole CPU seconds, memory bytes, file bytes, processes and threads together, whether it may have processes,
 #: whether a command that it runs may have none, whether it may have sockets.
 JOB = struct.Struct("!cqqqq???")
-#: Answer to C: CPU seconds, processes, resident bytes; of the child alone (and 0 bytes) where it may have no others.
-CLOCK = struct.Struct("!dqq")
+#: Answer to C: CPU seconds.
+CLOCK = struct.Struct("!d")
+#: Answer to T: CPU seconds, the longest wait of one thread for a core in seconds, resident bytes.
+TREE = struct.Struct("!ddq")
 #: Answer to K: wait status, user and system CPU seconds, peak bytes, errno of a failed start.
 ENDED = struct.Struct("!iddqi")
 #: W: slot, memory bytes, file bytes, threads.
 SERVICE = struct.Struct("!cBqqq")
-#: T and X: slot.
+#: V and X: slot.
 SLOT = struct.Struct("!cB")
+#: Answer to V: CPU seconds, resident bytes.
+VIEW = struct.Struct("!dq")
 #: Answer to F.
 DONE = struct.Struct("!i")
 
 _SOCKET_FD, _AHEAD_FD, _RULES_FD = 3, 4, 5
+_HOME_FDS = 6, 7  # above those that a child keeps
+_PROC_FD = 8
 _N_FDS = 6
 #: The CPU time of a warm compiler is watched per program; all of it together has no limit.
 _FOREVER_S = 1 << 30
@@ -96,8 +104,11 @@ class Zygote:
 
 
 def can_serve(zygote: Zygote) -> bool:
-    """Say whether warm compilers can be had: each takes a file system of its own, and must be ended with certainty."""
-    return {"mount", "pid"} <= set(zygote.layers)
+    """Say whether warm compilers can be had.
+
+    Each takes a file system of its own, must be ended with certainty, and must not be taken for a program's process.
+    """
+    return {"mount", "pid", "proc", "capabilities"} <= set(zygote.layers)
 
 
 def start(config: Dict[str, Any]) -> Zygote:
@@ -218,6 +229,11 @@ def _main(channel: socket.socket, config: Dict[str, Any], wanted: "set[str]", fl
         text = "failed preload=%r left %d threads running; a process with threads must not be forked"
         channel.send((text % (config["preload"], threads)).encode())
         return
+    if flags:
+        job.proc_fd = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY)
+    _settle(job)
+    if job.own_filter is not None:
+        job.own_filter.enter()
     _forget_ourselves()
     sys.argv[:] = [""]
     sys.dont_write_bytecode = True
@@ -226,13 +242,18 @@ def _main(channel: socket.socket, config: Dict[str, Any], wanted: "set[str]", fl
     if job.rules is not None:
         _move(job.rules.fd, _RULES_FD)
         job.rules.fd = _RULES_FD
+    if job.is_settled:
+        for fd, target in zip(job.homes, _HOME_FDS):
+            _move(fd, target)
+        job.homes = _HOME_FDS
+    if job.proc_fd >= 0:
+        _move(job.proc_fd, _PROC_FD)
+        job.proc_fd = _PROC_FD
     _close_above(job.last_fd)
     os.chdir(work)  # again: a preloaded module may have gone elsewhere
     channel.send(("ready " + ",".join(held)).encode())
     channel.send("\n".join("%s=%s" % item for item in refused.items()).encode() or b"\n")
     _harness.rehearse()
-    if job.flags:
-        _namespaces.heed_signals()
     gc.collect()
     gc.freeze()
     _serve(channel, job, work, clean, config["work_bytes"])
@@ -243,27 +264,93 @@ class _Job:
 
     def __init__(self) -> None:
         self.flags = 0
+        "Namespaces of a job that may have several processes, or of every one where it is not settled."
+        self.homes: Tuple[int, int] = (-1, -1)
+        """Pid namespaces: the zygote's own, in which those of jobs with several processes are made, and one that
+        stands, in which single processes are born; they can't leave others behind."""
         self.base_proc = 0
         self.own_network = self.own_ipc = self.own_user = False
         self.proc = self.rlimits = False
         self.rules: Optional[_landlock.Rules] = None
         self.drop: Optional[_capabilities.Drop] = None
+        self.own_filter: Optional[_seccomp.Filter] = None
         self.filters: Dict[Tuple[bool, bool], _seccomp.Filter] = {}
+        #: A /proc that shows the zygote's children, warm compilers among them.
+        self.proc_fd = -1
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether single processes are born in a pid namespace that stands."""
+        return self.homes[0] >= 0
 
     @property
     def last_fd(self) -> int:
         """The highest descriptor that the zygote keeps open."""
-        return _SOCKET_FD if self.rules is None else _RULES_FD
+        return max(_SOCKET_FD, _RULES_FD if self.rules else 0, *self.homes, self.proc_fd)
 
-    def leave(self) -> None:
-        """In the zygote, when the job is over: take away what it has mounted."""
-        if self.base_proc and os.stat("/proc").st_dev != self.base_proc:
+    def start(self, processes: bool, network: bool) -> int:
+        """In the zygote: fork the job's child; gives its pid, and 0 in the child.
+
+        Raises:
+            OSError: the kernel refuses.
+        """
+        flags = _namespaces.OWN_NETWORK if network and self.own_network else 0
+        if not self.flags:
+            return _namespaces.clone(flags) if flags else os.fork()
+        if not self.is_settled:
+            return _namespaces.clone(self.flags | flags)
+        if not processes:
+            return _namespaces.clone(flags)
+        return self.start_apart(flags)
+
+    def start_apart(self, flags: int) -> int:
+        """In the zygote: fork into a pid namespace of the child's own.
+
+        Raises:
+            OSError: the kernel refuses.
+        """
+        if not self.is_settled:
+            return _namespaces.clone(self.flags | flags)
+        own, standing = self.homes
+        pid = -1
+        _namespaces.bear_children_in(own)
+        try:
+            pid = _namespaces.clone(self.flags | flags)
+        finally:
+            if pid:
+                _namespaces.bear_children_in(standing)
+        return pid
+
+    def usage(self, pid: int) -> _tree.Usage:
+        """In the zygote, while the job runs: give what its processes have used."""
+        if not self.flags:
+            pids = [pid]
+        elif self.is_settled and not self.is_over_proc():
+            pids = _tree.processes("/proc", without=1)
+        elif self.base_proc:
+            pids = _tree.processes("/proc")  # the job has mounted its own over ours, and we see that
+        else:
+            pids = _tree.processes("/proc", without=os.getpid())
+        return _tree.usage("/proc", pids)
+
+    def is_over_proc(self) -> bool:
+        """Say whether a job has mounted its own /proc over ours."""
+        return bool(self.base_proc) and os.stat("/proc").st_dev != self.base_proc
+
+    def leave(self, processes: bool) -> None:
+        """In the zygote, when the job is over: take away what it has made."""
+        if (processes or not self.is_settled) and self.is_over_proc():
             _namespaces.unmount("/proc")
+        if self.own_ipc and (processes or not self.filters):
+            _namespaces.drop_ipc()
 
     def enter(self, cpu_s: int, memory_bytes: int, file_bytes: int, tasks: int, processes: bool, network: bool) -> None:
         """Enter the layers; what the kernel refuses now, after it granted it to a probe, is our fault and raises."""
-        if self.proc:
-            _namespaces.fresh_proc()
+        if processes or not self.is_settled:
+            if self.flags:
+                _namespaces.heed_signals()
+            if self.proc:
+                _namespaces.fresh_proc()
         os.setsid()  # signals to a process group cross pid namespaces: it must not be the judge's
         if network and self.own_network:
             _namespaces.loopback_up()
@@ -271,7 +358,11 @@ class _Job:
             self.rules.enter()
         if self.rlimits:
             # Without a user namespace, all that the user runs on this machine would count; in it, the zygote does too.
-            _rlimits.enter_job(cpu_s, memory_bytes, file_bytes, tasks + 1 if self.own_user else 0)
+            _rlimits.enter_job(cpu_s, memory_bytes, file_bytes, tasks + 1 + self.is_settled if self.own_user else 0)
+        self.give_up(processes, network)
+
+    def give_up(self, processes: bool, network: bool) -> None:
+        """Drop all privileges and refuse system calls."""
         if self.drop is not None:
             self.drop.enter()
         if self.filters:
@@ -299,27 +390,6 @@ class _Job:
     def confine(self, alone: bool, network: bool) -> Callable[[], None]:
         """Give what a command's process must do before it begins: give up new processes, where it may have none."""
         return self.filters[False, network].enter if alone and self.filters else lambda: None
-
-    def look(self) -> Optional[Tuple[float, int, int]]:
-        """Sum up the job's processes: CPU seconds, number, resident bytes; None where its /proc can't be seen."""
-        if not self.base_proc or os.stat("/proc").st_dev == self.base_proc:
-            return None
-        ticks = number = pages = 0
-        for name in os.listdir("/proc"):
-            if name.isdigit():
-                try:
-                    with open("/proc/%s/stat" % name, "rb") as file:
-                        fields = file.read().rpartition(b")")[2].split()
-                except OSError:  # it has just ended
-                    continue
-                # Its own user and system time, and that of those it has waited for.
-                ticks += sum(map(int, fields[11:15]))
-                pages += int(fields[21])
-                number += 1
-        return ticks / _TICKS_PER_S, number, pages * _PAGE_BYTES
-
-
-_TICKS_PER_S, _PAGE_BYTES = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
 
 
 def _prepare(
@@ -379,22 +449,48 @@ def _prepare(
                 for processes in (False, True)
                 for network in (False, True)
             }
-            _seccomp.for_zygotes().enter()
+            own = _seccomp.for_zygotes()
         except OSError as error:
             refused["seccomp"] = str(error)
         else:
-            if has("seccomp", _namespaces.probe_job(job.flags, filters[False, False].enter)):
-                job.filters = filters
+
+            def enter() -> None:
+                own.enter()
+                filters[False, False].enter()
+
+            if has("seccomp", _namespaces.probe_job(job.flags, enter)):
+                job.own_filter, job.filters = own, filters
     return job
+
+
+def _settle(job: _Job) -> None:
+    """Give single processes a pid namespace and a /proc that stand, where they can neither multiply nor mount."""
+    if not job.filters or not job.base_proc:
+        return
+
+    def give_up() -> None:
+        _namespaces.fresh_proc()
+        if job.rules is not None:
+            job.rules.enter()
+        if job.own_filter is not None:
+            job.own_filter.enter()
+        job.give_up(processes=False, network=False)
+
+    try:
+        job.homes = _namespaces.settle(give_up)
+    except OSError:  # each job then has its own, which takes longer
+        if job.is_over_proc():
+            _namespaces.unmount("/proc")
+        return
+    job.base_proc = os.stat("/proc").st_dev
 
 
 def _serve(channel: socket.socket, job: _Job, work: str, clean: Callable[[], None], work_bytes: int) -> None:
     """Obey the judge until it hangs up. Every name that a child needs is bound before the first fork."""
-    pid = 0
-    failed = 0
+    pid = failed = 0
+    processes = False
     flags = job.flags
     services = _Services(job, work, work_bytes)
-    processes = False
     while True:
         message, fds = _receive(channel)
         order = message[:1]
@@ -402,14 +498,13 @@ def _serve(channel: socket.socket, job: _Job, work: str, clean: Callable[[], Non
             _, cpu_s, memory_bytes, file_bytes, tasks, processes, alone, network = JOB.unpack(message)
             failed = 0
             tasks += services.count_tasks()
-            own = _namespaces.OWN_NETWORK if network and job.own_network else 0
             try:
-                pid = _namespaces.clone(flags | own) if flags | own else os.fork()
+                pid = job.start(processes, network)
             except OSError as error:
                 pid, failed = 0, error.errno or -1
             if pid == 0 and not failed:
                 try:
-                    _become(fds, job.last_fd)
+                    _become(fds, _AHEAD_FD if job.rules is None else _RULES_FD)
                     job.enter(cpu_s, memory_bytes, file_bytes, tasks, processes, network)
                     _harness.run(_SOCKET_FD, _AHEAD_FD, job.confine(alone, network))
                 finally:
@@ -417,13 +512,13 @@ def _serve(channel: socket.socket, job: _Job, work: str, clean: Callable[[], Non
             for fd in fds:
                 os.close(fd)
         elif order == b"C":
-            channel.send(CLOCK.pack(*(job.look() if processes else None) or (_clock(pid), 1, 0)))
+            channel.send(CLOCK.pack(_clock(pid)))
+        elif order == b"T":
+            channel.send(TREE.pack(*job.usage(pid)))
         elif order == b"K":
             channel.send(ENDED.pack(*_end(pid, failed, flags)))
             pid = 0
-            job.leave()
-            if job.own_ipc:
-                _namespaces.drop_ipc()
+            job.leave(processes)
             if _is_used(work):
                 clean()
                 if job.rules is not None:
@@ -433,8 +528,8 @@ def _serve(channel: socket.socket, job: _Job, work: str, clean: Callable[[], Non
             services.start(message, fds)
             for fd in fds:
                 os.close(fd)
-        elif order == b"T":
-            channel.send(CLOCK.pack(*services.look(message[1])))
+        elif order == b"V":
+            channel.send(VIEW.pack(*services.look(message[1])))
         elif order == b"X":
             channel.send(ENDED.pack(*services.end(message[1])))
         elif order == b"F":
@@ -453,7 +548,7 @@ class _Services:
         self.job = job
         self.work = work
         self.work_bytes = work_bytes
-        self.flags = job.flags | _namespaces.OWN_MOUNTS | (_namespaces.OWN_IPC if job.own_ipc else 0)
+        self.flags = _namespaces.OWN_MOUNTS | (_namespaces.OWN_IPC if job.own_ipc else 0)
         self.pids: Dict[int, int] = {}
 
     def start(self, message: bytes, fds: Sequence[int]) -> None:
@@ -461,7 +556,7 @@ class _Services:
         _, slot, memory_bytes, file_bytes, threads = SERVICE.unpack(message)
         tasks = threads + self.count_tasks()
         try:
-            pid = _namespaces.clone(self.flags)
+            pid = self.job.start_apart(self.flags)
         except OSError:
             return
         if pid:
@@ -477,19 +572,15 @@ class _Services:
         finally:
             os._exit(1)
 
-    def look(self, slot: int) -> Tuple[float, int, int]:
-        """Give the CPU seconds, the tasks and the resident bytes of one, as far as they can be seen."""
+    def look(self, slot: int) -> Tuple[float, int]:
+        """Give the CPU seconds and the resident bytes of one, as far as they can be seen."""
         pid = self.pids.get(slot, 0)
-        try:
-            with open("/proc/%d/statm" % pid) as file:
-                resident_bytes = int(file.read().split()[1]) * _PAGE_BYTES if _sees_children() else 0
-        except (OSError, IndexError):  # it has ended
-            resident_bytes = 0
-        return (_clock(pid) if pid else 0.0), self.count_tasks(), resident_bytes
+        fields = self._read("%d/statm" % pid).split()
+        return (_clock(pid) if pid else 0.0), (int(fields[1]) * os.sysconf("SC_PAGE_SIZE") if fields else 0)
 
     def end(self, slot: int) -> Tuple[int, float, float, int, int]:
         """End one, say how it ended."""
-        return _end(self.pids.pop(slot, 0), 0, self.flags)
+        return _end(self.pids.pop(slot, 0), 0, self.job.flags)
 
     def end_all(self) -> None:
         """End all."""
@@ -498,23 +589,23 @@ class _Services:
 
     def count_tasks(self) -> int:
         """Count their threads: the kernel counts them together with a job's."""
-        if not self.pids or not _sees_children():
-            return 0
         count = 0
         for pid in self.pids.values():
-            try:
-                count += len(os.listdir("/proc/%d/task" % pid))
-            except OSError:  # it has ended
-                pass
+            # Fields are counted after the name, which is the process' own choice.
+            fields = self._read("%d/stat" % pid).rpartition(")")[2].split()
+            count += int(fields[17]) if len(fields) > 17 else 0
         return count
 
-
-def _sees_children() -> bool:
-    """Say whether /proc is about our own pid namespace, so that a child has the same name there as for us."""
-    try:
-        return os.readlink("/proc/self") == str(os.getpid())
-    except OSError:
-        return False
+    def _read(self, name: str) -> str:
+        """Read what /proc says of our own children: the one that was there before a job's namespace lay over it."""
+        try:
+            if os.readlink("self", dir_fd=self.job.proc_fd) != str(os.getpid()):
+                return ""  # another namespace's, where their pids belong to others
+            fd = os.open(name, os.O_RDONLY, dir_fd=self.job.proc_fd)
+        except OSError:
+            return ""
+        with open(fd, encoding="ascii", errors="replace") as file:
+            return file.read(4096)
 
 
 def _furnish(archive: int) -> int:
@@ -562,12 +653,12 @@ def _become(fds: Sequence[int], last_fd: int) -> None:
     os.dup2(out, 1)
     os.dup2(err, 2)
     os.dup2(ahead, _AHEAD_FD)  # the last, since one of the others may have this number
-    first = max(_AHEAD_FD, last_fd) + 1
+    first = last_fd + 1
     for fd in more[1:]:
         os.dup2(fd, _command.ARCHIVE_FD)  # likewise
         os.closerange(first, _command.ARCHIVE_FD)
         first = _command.ARCHIVE_FD + 1
-    os.closerange(first, first + 2 * _N_FDS)
+    os.closerange(first, _HOME_FDS[-1] + 2 * _N_FDS)
 
 
 def _end(pid: int, failed: int, flags: int) -> Tuple[int, float, float, int, int]:

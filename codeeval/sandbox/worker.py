@@ -21,7 +21,9 @@ from typing import IO, TYPE_CHECKING, Any
 
 from codeeval.errors import SandboxError
 from codeeval.sandbox import Sandbox
+from codeeval.sandbox._cgroup import sweep
 from codeeval.sandbox._files import remove
+from codeeval.sandbox._tree import MAX_STARVED
 
 if TYPE_CHECKING:
     from multiprocess.connection import Connection
@@ -201,8 +203,8 @@ class Worker:
         """Expect an execution, at the latest after all limits, the program's own and the tests'."""
         if self.program is not None:
             limits = self.program.limits
-            left_s = limits.wall_s + max(10.0, limits.cpu_s) + self.build_s + _GRACE_S
-            self.deadline = time.monotonic() + min(left_s, _MAX_S)
+            longest_s = (1 + MAX_STARVED) * (limits.wall_s + max(10.0, limits.cpu_s) + self.build_s)
+            self.deadline = time.monotonic() + min(longest_s + _GRACE_S, _MAX_S)
 
     def receive(self) -> dict[str, Any]:
         """Take one message.
@@ -243,6 +245,8 @@ class Worker:
             self.process.kill()
             self.process.wait()
         self.log.close()
+        if self.facts:
+            sweep(self.facts["groups"])
         # One that was killed has removed nothing, and its zygote may take a moment to end what still writes.
         remove(self.work, patience_s=1.0)
 

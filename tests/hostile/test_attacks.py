@@ -690,19 +690,25 @@ def test_the_next_program_sees_nothing_of_the_last(executor: LocalExecutor, name
     assert executions[1].passed, executions[1]
 
 
+@pytest.mark.parametrize("processes", [1, 2])
 @pytest.mark.parametrize("kind", ["shmget(100, 1 << 20, %s)", "msgget(100, %s)", "semget(100, 1, %s)"])
-def test_the_next_program_sees_no_system_v_objects_of_the_last(kind: str) -> None:
-    """Shared memory that nobody is attached to would also stay in the machine's memory for ever."""
+def test_the_next_program_sees_no_system_v_objects_of_the_last(kind: str, processes: int) -> None:
+    """Shared memory that nobody is attached to would also stay in the machine's memory for ever.
+
+    One process gets none; several may share them.
+    """
     code = "import ctypes\ndef f(x): return ctypes.CDLL(None)." + kind + " >= 0"
+    limits = Limits(cpu_s=2.0, wall_s=20.0, processes=processes)
     with LocalExecutor(workers=1) as executor:
         if "ipc" not in executor.describe()["isolation"]["held"]:
             pytest.skip("not tried without an ipc namespace")
 
         codes = [code % "0o1666", code % "0", code % "0"]
         executions = [
-            e for _, e in sorted(executor.execute(program(c, "assert not f(1)", Strength.SPLIT) for c in codes))
+            e for _, e in sorted(executor.execute(program(c, "assert not f(1)", Strength.SPLIT, limits) for c in codes))
         ]
 
+    assert executions[0].passed == (processes == 1)
     assert executions[1].passed
     assert executions[2].passed
 
