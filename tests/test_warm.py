@@ -74,7 +74,11 @@ class Session:
             pytest.skip(f"the toolchain of {self.language.title} has no warm compiler")
         work.mkdir(exist_ok=True)
         self.process = subprocess.Popen(
-            [sys.executable, "-c", _SESSION], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", _SESSION],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
         )
         self._write(
             {
@@ -104,7 +108,11 @@ class Session:
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         if not line:
-            pytest.skip("warm compilers can't be had here: new namespaces are refused")
+            assert self.process.stderr is not None
+            why = self.process.stderr.read()
+            if "no namespaces" in why:
+                pytest.skip(f"warm compilers can't be had here: {why}")
+            pytest.fail(why)
         said = json.loads(line)
         code, out, err, made = said.get("answer", (None, "", "", {}))
         content = {name: base64.b64decode(text) for name, text in made.items()}
@@ -115,7 +123,9 @@ class Session:
         assert self.process.stdout is not None
         self.process.stdin.close()
         self.process.wait(timeout=60)
-        self.process.stdout.close()
+        for stream in (self.process.stdout, self.process.stderr):
+            assert stream is not None
+            stream.close()
 
     def _write(self, message: Any) -> None:
         assert self.process.stdin is not None

@@ -230,7 +230,7 @@ def _main(channel: socket.socket, config: Dict[str, Any], wanted: "set[str]", fl
         channel.send((text % (config["preload"], threads)).encode())
         return
     if flags:
-        job.proc_fd = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY)
+        job.proc_fd = _namespaces.open_out_of_the_way("/proc")
     _settle(job)
     if job.own_filter is not None:
         job.own_filter.enter()
