@@ -192,11 +192,11 @@ def _home_of(tool: str) -> str:
 
 
 def _identity(language: Language, places: Mapping[str, str]) -> str:
-    """Give a digest of the record and of what was found: the files' real paths, sizes and times of change."""
+    """Give a digest of the record, of what was found (the files' real paths, sizes and times of change), of our own."""
     files = {}
     for name, path in places.items():
         if path:
             status = os.stat(path)
             files[name] = [os.path.realpath(path), status.st_size, status.st_mtime_ns]
-    text = json.dumps([language.digest(), files], sort_keys=True)
+    text = json.dumps([language.digest(), files, warm.digest(language.warm)], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()

@@ -123,8 +123,11 @@ class Zygote:
 
 
 def can_serve(zygote: Zygote) -> bool:
-    """Say whether warm compilers can be had: each takes a file system of its own, and must be ended with certainty."""
-    return {"mount", "pid"} <= set(zygote.layers)
+    """Say whether warm compilers can be had.
+
+    Each takes a file system of its own, must be ended with certainty, and must not be taken for a program's process.
+    """
+    return {"mount", "pid", "proc", "capabilities"} <= set(zygote.layers)
 
 
 def start(config: Dict[str, Any]) -> Zygote:
@@ -596,7 +599,7 @@ class _Services:
 
     def end(self, slot: int) -> Tuple[int, float, float, int, int]:
         """End one, say how it ended."""
-        return _end(self.pids.pop(slot, 0), 0, self.flags)
+        return _end(self.pids.pop(slot, 0), 0, self.job.flags)
 
     def end_all(self) -> None:
         """End all."""
