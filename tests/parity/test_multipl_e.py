@@ -148,10 +148,12 @@ def test_chat_answers_make_balanced_programs(data_dir: Path, language: str) -> N
         problem = problems[sample.task_id]
         found = extract(sample, problem)
         if found.rule.startswith("program"):
-            program = problem.suites["tests"].program(found.code, problem=problem, limits=problem.limits)
+            suite = problem.suites["tests"]
+            assert isinstance(suite, ce.SourceSuite)
+            program = suite.program(found.code, problem=problem, limits=problem.limits)
             if depth(masked(program.code, problem.language)):
                 odd.append(sample.task_id)
-            last = [line for line in problem.suites["tests"].tests.splitlines() if problem.entry_point in line][-1]
+            last = [line for line in suite.tests.splitlines() if problem.entry_point in line][-1]
             assert last in program.code
 
     assert odd == []
