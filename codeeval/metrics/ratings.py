@@ -87,13 +87,12 @@ def bradley_terry(
         raise ValueError(f"l2 must be positive and finite, but got {l2!r}")
     wins = _wins(table)  # (M, M)
     n_battles = (wins + wins.T).sum(axis=1)
-    strengths = _strengths(wins[None], l2)[0]  # (M,)
+    strengths = _strengths(wins[None], l2, np.zeros(len(table)))[0]  # (M,)
     drawn = np.full((max(1, replicates), len(table)), np.nan)
     start = 0
-    nearby = np.linalg.inv(_curvature(wins[None], strengths[None], l2)[1][0])  # (M, M)
     for wins_drawn in _resampled(table, wins, resample, replicates, np.random.default_rng(rng)):
         rows = slice(start, start + len(wins_drawn))
-        drawn[rows] = _strengths_near(strengths, nearby, wins_drawn, l2)
+        drawn[rows] = _strengths(wins_drawn, l2, strengths)
         start = rows.stop
     low, median, high = np.quantile(drawn, [0.025, 0.5, 0.975], axis=0)  # (M,) each
     is_rated = n_battles > 0
@@ -198,12 +197,13 @@ def _resampled(
 _BLOCK_CELLS = 1 << 20
 
 
-def _strengths(wins: Floats, l2: float) -> Floats:
+def _strengths(wins: Floats, l2: float, start: Floats) -> Floats:
     """Fit strengths by Newton's method, with damped steps that reach the minimum from anywhere.
 
     Args:
         wins: how often the first beat the second, shape (B, M, M).
         l2: the weight of the battles.
+        start: where to begin, shape (M,).
 
     Returns:
         Shape (B, M).
@@ -212,7 +212,7 @@ def _strengths(wins: Floats, l2: float) -> Floats:
         The step of Sun and Tran-Dinh 2019, arXiv:1703.04599, for functions whose third derivative is bounded by the
         second, as that of a logistic loss is by the length of its longest row.
     """
-    strengths = np.zeros(wins.shape[:2])
+    strengths = np.repeat(start[None], len(wins), axis=0)
     for _ in range(_NEWTON_STEPS):
         gradient, hessian = _curvature(wins, strengths, l2)
         step = np.linalg.solve(hessian, gradient[:, :, None])[:, :, 0]
@@ -223,43 +223,7 @@ def _strengths(wins: Floats, l2: float) -> Floats:
     return strengths
 
 
-def _strengths_near(start: Floats, nearby: Floats, wins: Floats, l2: float) -> Floats:
-    """Fit strengths to resampled wins, with the inverse Hessian of what they were resampled from.
-
-    It is near enough to the resample's own, which would have to be made and solved for each: in a few steps of a
-    matrix product they are there. Where a step makes things worse, that resample's steps are halved from then on.
-
-    Args:
-        start: the strengths of all battles, shape (M,).
-        nearby: the inverse of their Hessian, shape (M, M).
-        wins: shape (B, M, M).
-        l2: the weight of the battles.
-
-    Returns:
-        Shape (B, M).
-    """
-    strengths = np.repeat(start[None], len(wins), axis=0)
-    battles, n_won = wins + wins.swapaxes(1, 2), wins.sum(axis=2)
-    size = np.ones((len(wins), 1))
-    last = np.full((len(wins), 1), np.inf)
-    for _ in range(_NEARBY_STEPS):
-        n_expected = (battles * _expected(strengths)).sum(axis=2)  # (B, M)
-        gradient = strengths - l2 * _LN_10 * (n_won - n_expected)
-        step = np.einsum("bm,mn->bn", gradient, nearby)  # no BLAS, whose threads cost more than so small a product
-        length = np.sqrt((step * gradient).sum(axis=1, keepdims=True))  # (B, 1): shrinks with a step that is right
-        size[length > last] /= 2
-        strengths -= size * step
-        last = length
-        is_there = np.abs(step).max(axis=1, initial=0.0) < _NEAR
-        if is_there.all():
-            return strengths
-    strengths[~is_there] = _strengths(wins[~is_there], l2)
-    return strengths
-
-
 _NEWTON_STEPS, _TOLERANCE = 200, 1e-6
-_NEARBY_STEPS, _NEAR = 60, 1e-6
-"A strength of 1e-6 is 0.0004 points of rating."
 
 
 def _curvature(wins: Floats, strengths: Floats, l2: float) -> tuple[Floats, Floats]:
