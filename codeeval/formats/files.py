@@ -1,8 +1,4 @@
-"""The files of others: human-eval, EvalPlus and the BigCode harness; read by what they hold, not by their names.
-
-Everything is keyed by task id; the BigCode harness alone keeps no ids, so its files need the problems that they were
-made from.
-"""
+"""Samples and verdicts in the files of others; read by what they hold, not by their names."""
 
 from __future__ import annotations
 
@@ -17,7 +13,7 @@ from codeeval.errors import ResultsError, SamplingError
 from codeeval.extract import continuation
 from codeeval.jsonl import first_character, read_json, read_jsonl, read_rows, write_jsonl
 from codeeval.problem import Problem
-from codeeval.program import Execution, Status
+from codeeval.program import Execution, Status, TestResult
 from codeeval.sample import Attempt, Sample
 from codeeval.samplers.recorded import samples_from_rows, unknown_task
 
@@ -40,6 +36,7 @@ def read_samples(path: Path_, problems: Sequence[Problem] | None = None) -> list
     |---|---|
     | human-eval | JSON lines with `task_id` and `completion`; also its `…_results.jsonl` |
     | EvalPlus | JSON lines with `solution` or `completion`; a directory `HumanEval_0/0.py`; `…eval_results.json` |
+    | BigCodeBench | the same; its lines' `raw_solution` is metadata |
     | BigCode harness | `generations_….json`, a list of lists of programs in the order of its dataset |
 
     Args:
@@ -70,10 +67,11 @@ def write_samples(path: Path_, samples: Iterable[Sample]) -> int:
 
 
 def read_results(path: Path_, problems: Sequence[Problem] | None = None) -> list[Attempt]:
-    """Read verdicts from human-eval's `samples.jsonl_results.jsonl` or EvalPlus' `…eval_results.json`.
+    """Read verdicts from human-eval's `samples.jsonl_results.jsonl`, EvalPlus' or BigCodeBench's `…eval_results.json`.
 
     Each attempt has one execution, of the suite "tests"; EvalPlus' have two, of "base" and "plus", where plus was
     run. Rows without a completion, verdicts alone, are legal: so is EvalPlus' older layout, which has no solutions.
+    BigCodeBench names the tests that failed, with their tracebacks: these are in `Execution.tests`.
 
     Args:
         path: the file.
@@ -117,7 +115,7 @@ def write_results(path: Path_, attempts: Iterable[Attempt]) -> int:
 
 
 def write_sample_directory(root: Path_, programs: Iterable[Attempt | Sample]) -> int:
-    """Write programs as EvalPlus' directories, `HumanEval_0/0.py`; gives how many there were.
+    """Write programs as EvalPlus' and BigCodeBench's directories, `HumanEval_0/0.py`; gives how many there were.
 
     Args:
         root: the directory; made where it isn't there.
@@ -195,7 +193,7 @@ def _evalplus_attempts(
     for task_id, found in evaluation.items():
         if problems_by_id is not None and task_id not in problems_by_id:
             raise unknown_task(os.fspath(path), task_id, problems_by_id)
-        for index, (code, words) in enumerate(_evalplus_verdicts(path, task_id, found)):
+        for index, (code, words, tests) in enumerate(_evalplus_verdicts(path, task_id, found)):
             executions = {}
             for suite, word in words.items():
                 if word not in _EVALPLUS_STATUSES:
@@ -204,27 +202,44 @@ def _evalplus_attempts(
                         f"but got {word!r:.80}",
                         path=path,
                     )
-                executions[suite] = Execution(status=_EVALPLUS_STATUSES[word])
+                executions[suite] = Execution(status=_EVALPLUS_STATUSES[word], tests=tests, message=_last_line(tests))
             metadata = MappingProxyType({"solution": True})
             sample = Sample(task_id=task_id, completion=code, index=index, metadata=metadata)
             attempts.append(Attempt(sample=sample, code=code, executions=MappingProxyType(executions)))
     return attempts
 
 
-def _evalplus_verdicts(path: Path_, task_id: str, found: object) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Give (code, suite → status) of each sample of a task."""
+def _evalplus_verdicts(
+    path: Path_, task_id: str, found: object
+) -> Iterator[tuple[str, dict[str, Any], tuple[TestResult, ...]]]:
+    """Give (code, suite → status, failed tests) of each sample of a task."""
     try:
         if isinstance(found, Mapping):
             base, plus = found["base"], found.get("plus") or []
             for index, verdict in enumerate(base):
-                yield "", {"base": verdict[0]} | ({"plus": plus[index][0]} if index < len(plus) else {})
+                yield "", {"base": verdict[0]} | ({"plus": plus[index][0]} if index < len(plus) else {}), ()
         else:
             for entry in found:  # type: ignore[attr-defined]  # anything else is caught below
+                if "status" in entry:  # BigCodeBench
+                    yield entry.get("solution") or "", {"tests": entry["status"]}, _failed(entry.get("details") or {})
+                    continue
                 plus = {"plus": entry["plus_status"]} if entry.get("plus_status") is not None else {}
-                yield entry.get("solution") or "", {"base": entry["base_status"]} | plus
+                yield entry.get("solution") or "", {"base": entry["base_status"]} | plus, ()
     except (TypeError, KeyError, IndexError, AttributeError) as error:
         name = os.fspath(path)
-        raise ResultsError(f"{name}, {task_id}: not as EvalPlus writes verdicts: {error!r}", path=path) from error
+        raise ResultsError(
+            f"{name}, {task_id}: not as EvalPlus or BigCodeBench write verdicts: {error!r}", path=path
+        ) from error
+
+
+def _failed(details: Mapping[str, str]) -> tuple[TestResult, ...]:
+    return tuple(TestResult(name=name, passed=False, message=str(trace)) for name, trace in details.items())
+
+
+def _last_line(tests: Sequence[TestResult]) -> str:
+    """Give what the first failed test says in the end, which is where a traceback names the exception."""
+    lines = tests[0].message.strip().splitlines() if tests else []
+    return lines[-1] if lines else ""
 
 
 def _rows(path: Path_, problems: Sequence[Problem] | None) -> Iterator[tuple[str, Mapping[str, Any]]]:
