@@ -10,6 +10,7 @@ the judges, so executions proceed, and end, while the caller is busy elsewhere.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import logging
@@ -46,7 +47,7 @@ from codeeval.sandbox.worker import (
 if TYPE_CHECKING:
     pass
 
-__all__ = ["LocalExecutor", "available_cores"]
+__all__ = ["LocalExecutor", "available_cores", "available_memory"]
 
 
 class LocalExecutor(Executor):
@@ -172,6 +173,17 @@ def available_cores() -> int:
     return max(1, min(cores, int(quota))) if quota else cores
 
 
+def available_memory() -> int | None:
+    """Give the bytes of memory that this process may use: the machine's, or its cgroup's limit; None if unknown."""
+    found = []
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        found.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    for name in ("memory.max", "memory/memory.limit_in_bytes"):
+        with contextlib.suppress(OSError, ValueError):
+            found.append(int(Path("/sys/fs/cgroup", name).read_text()))
+    return min(found, default=None)
+
+
 _log = logging.getLogger("codeeval")
 
 
@@ -186,6 +198,7 @@ class _Crew:
         self._idle: list[Worker] = []
         self._all: set[Worker] = set()
         self._facts: dict[str, Any] | None = None
+        self._weighed_bytes = 0
         self.pid = os.getpid()
         self.closings = 0
         "How many times it was closed: a call that began before the last time leaves no idle workers behind."
@@ -243,6 +256,31 @@ class _Crew:
         """Give a language's version and the digest of its record."""
         toolchain = self.toolchain(name)
         return {"version": examine(toolchain, self._setup).version, "record": toolchain.language.digest()}
+
+    def weigh(self, memory_bytes: int, size: int) -> None:
+        """Say so, once, where programs that take all the memory that they may would take more than there is.
+
+        Args:
+            memory_bytes: what one may take.
+            size: how many run at a time.
+        """
+        if memory_bytes <= self._weighed_bytes:
+            return
+        self._weighed_bytes = memory_bytes
+        have = available_memory()
+        if have is not None and memory_bytes * size > have:
+            self._weighed_bytes = sys.maxsize
+            _log.warning(
+                "%d workers × limits.memory_bytes (%.1f GiB) are %.1f GiB, and this machine has %.1f GiB: programs "
+                "that take all they may would end each other. What is safe: LocalExecutor(workers=%d), or "
+                "problems.with_limits(memory_bytes=%d)",
+                size,
+                memory_bytes / 2**30,
+                memory_bytes * size / 2**30,
+                have / 2**30,
+                max(1, have // memory_bytes),
+                have // size,
+            )
 
     def give_back(self, worker: Worker, keep: int) -> None:
         """Keep a worker for the next call, unless there are enough."""
@@ -367,6 +405,7 @@ class _Shift:
 
     def submit(self, index: int, program: Program) -> Iterator[tuple[int, Execution]]:
         """Give a program to a worker."""
+        self.crew.weigh(program.limits.memory_bytes, self.size)
         toolchain = None
         complaint = "" if program.main in program.files else f"the program has no file {program.main!r}"
         if not complaint and not _is_plain_python(program):
