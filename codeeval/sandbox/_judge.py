@@ -311,7 +311,7 @@ class _Judge:
         box = self._run(tests, program, check, program["limits"])
         if box.facts.get("misjudged"):
             box.close()
-            self.foresight.give_up(check["source"])
+            self.foresight.give_up(_told(check))
             box = self._run(tests, program, check, program["limits"])
         return self._execution(box, check)
 
@@ -518,7 +518,7 @@ def _run_split(judge: _Judge, box: Box, check: Dict[str, Any], program: Dict[str
     tests = check["source"]
     wanted = list(check["names"]) + list(check["modules"])
     # What the tests read from the candidate's module, they read before they call anything.
-    foreseen = [] if wanted else judge.foresight.calls(tests, check["entry_point"])
+    foreseen = [] if wanted else judge.foresight.calls(_told(check), check["entry_point"])
     _send(box, program, foreseen)
     candidate = Candidate(box, foreseen)
     namespace: Dict[str, Any] = {"__name__": "tests"}
@@ -537,8 +537,13 @@ def _run_split(judge: _Judge, box: Box, check: Dict[str, Any], program: Dict[str
     try:
         exec(judge.code(tests, _TESTS), namespace)
     finally:
-        judge.foresight.learn(tests, candidate.made[: candidate.n_free])
+        judge.foresight.learn(_told(check), candidate.made[: candidate.n_free])
     candidate.finish()
+
+
+def _told(check: Dict[str, Any]) -> str:
+    """Give all that decides which calls the tests make: what is run before them may call the candidate too."""
+    return "%s\n%s" % (check["setup"], check["source"]) if check["setup"] else str(check["source"])
 
 
 def _run_same_box(judge: _Judge, box: Box, check: Dict[str, Any], program: Dict[str, Any]) -> None:
