@@ -833,6 +833,18 @@ def test_two_executors_give_equal_random_numbers() -> None:
     assert len(seen) == 1
 
 
+def test_what_tests_set_for_themselves_is_not_the_next_ones(executor: LocalExecutor) -> None:
+    """All tests of a worker run in one process: precision and depth set by one benchmark's changed another's verdicts."""
+    greedy = "import decimal, sys\ndecimal.getcontext().prec = 2\nsys.setrecursionlimit(200)\nassert f(1) == 2"
+    usual = (
+        "import decimal, sys\nassert f(1) == 2 and decimal.getcontext().prec == 28 and sys.getrecursionlimit() > 500"
+    )
+
+    executions = [executor.run(program(GOOD, test)) for test in (usual, greedy, usual)]
+
+    assert [e.status for e in executions] == [Status.PASSED] * 3, executions
+
+
 def test_the_failing_assertion_is_shown_with_its_values(executor: LocalExecutor) -> None:
     execution = executor.run(program("def f(x): return [x] * 3", "assert f(5) == [5]"))
 

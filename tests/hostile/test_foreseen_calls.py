@@ -164,7 +164,7 @@ def test_a_child_is_not_told_calls_that_the_prompts_own_function_makes_with_its_
 ) -> None:
     """What is run before the tests calls the candidate too."""
     prompt = "def twice(x): return f(f(x))\n"
-    tests = "assert twice('aB') == 'aB'"
+    tests = "assert twice('aB') == 'aB'\nassert f('q') == 'Q'"
     problem = Problem.from_test("hostile/0", prompt, tests, "f", strength=Strength.SPLIT, limits=LIMITS)
     nosy = FRAMES + "found = []\ndef f(x):\n  found.extend(told())\n  raise ValueError(repr(found))"
 

@@ -90,7 +90,9 @@ def programs_that_print() -> list[dict[str, Any]]:
     return [row for row in rows if row["language"] == "python" and row["mode"] == "stdin"]
 
 
-@pytest.mark.skipif(not programs_that_print(), reason="no reported cases: ../shared/cases is not beside this repository")
+@pytest.mark.skipif(
+    not programs_that_print(), reason="no reported cases: ../shared/cases is not beside this repository"
+)
 def test_reported_programs_that_read_and_print_have_the_right_verdict() -> None:
     wanted = {"passed": "passed", "runtime": "failed"}
     found = {}
