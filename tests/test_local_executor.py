@@ -810,6 +810,17 @@ def test_output_is_kept_up_to_its_limit_whichever_way_it_comes(executor: LocalEx
     assert execution.truncated
 
 
+def test_a_program_may_change_the_encoding_of_its_output(executor: LocalExecutor) -> None:
+    """Many do as they start. A stream that was made on a file takes a pipe for one, and fails."""
+    code = "import sys\nsys.stdout.reconfigure(encoding='latin-1')\nsys.stderr.reconfigure(errors='strict')\n" + GOOD
+    names = "assert f(1) == ('<stdin>', '<stdout>', '<stderr>')"
+    named = "import sys\ndef f(x): return sys.stdin.name, sys.stdout.name, sys.__stderr__.name\n"
+
+    executions = in_order(executor.execute([program("print('\xe4')\n" + code), program(named, names)]))
+
+    assert all(e.passed for e in executions), executions
+
+
 def test_programs_start_equal(executor: LocalExecutor) -> None:
     """Random numbers, hashes, the environment and the work directory do not depend on what ran before."""
     code = (

@@ -66,6 +66,8 @@ def verdicts(execution: Execution) -> list[bool]:
         f"{SOLUTION}\nimport sys, os\nsys.stdout.flush()\nos._exit(0)",
         "import atexit\natexit.register(lambda: print(a + b))\na, b = map(int, input().split())",
         "import threading\ndef run():\n  print(sum(map(int, input().split())))\nthreading.Thread(target=run).start()",
+        f"import sys\nsys.stdin.reconfigure(encoding='utf-8')\nsys.stdout.reconfigure(encoding='utf-8')\n{SOLUTION}",
+        f"import sys\nassert not sys.stdin.seekable() and not sys.stdout.seekable()\n{SOLUTION}",
         DEEP,
     ],
 )
