@@ -61,6 +61,7 @@ def verdicts(execution: Execution) -> list[bool]:
         "import sys\nsys.stdout.buffer.write(b'%d' % sum(map(int, sys.stdin.buffer.readline().split())))",
         "import os\nprint(sum(map(int, os.read(0, 100).split())))",
         "print(sum(map(int, open(0).read().split())))",
+        "print(sum(map(int, open('/dev/stdin').read().split())), file=open('/dev/stdout', 'w'))",
         "def main():\n  print(sum(map(int, input().split())))\nif __name__ == '__main__':\n  main()",
         f"{SOLUTION}\nimport sys\nsys.exit()",
         f"{SOLUTION}\nimport sys, os\nsys.stdout.flush()\nos._exit(0)",
