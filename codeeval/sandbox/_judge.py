@@ -33,11 +33,15 @@ from codeeval.sandbox import (
     _classify,
     _codec,
     _files,
+    _headers,
     _landlock,
+    _languages,
     _rlimits,
     _root,
     _seccomp,
     _stdio,
+    _unittest,
+    _warm,
     _zygote,
 )
 from codeeval.sandbox._box import MAX_S, Box, CallerGone, Stop, ZygoteLost, bounds
@@ -283,6 +287,10 @@ class _Judge:
         self.memory_kills = 0
         self.compiled: Dict[str, Any] = {}
         self.foresight = Foresight()
+        self.builds = _languages.BuildCache()
+        self.compilers = _warm.Compilers(caller.fileno(), zygote, group)
+        self.headers = _headers.Headers()
+        self.no_archive = os.open(os.devnull, os.O_RDONLY)
         #: Tests were interrupted at some point or other, which may have been in the middle of an import.
         self.is_worn = False
         self.box: Optional[Box] = None
@@ -297,7 +305,7 @@ class _Judge:
         """Run one program, judge it, give its execution as `Execution.to_dict` would."""
         check = program["check"] or {"kind": "run", "strength": "same box"}
         kind = (check["kind"], check["strength"])
-        unmet = self._unmet(program["limits"])
+        unmet = self._unmet(program)
         if not unmet and kind not in _CHECKS and kind not in _BATCHES:
             unmet = "there is no judging of %r at the strength %r" % kind
         if unmet:
@@ -340,6 +348,14 @@ class _Judge:
 
         return self._execution(self._run(tests, program, check, limits, stdin), check)
 
+    def new_box(self, limits: Dict[str, Any], stdin: Optional[bytes] = None, archive: Optional[int] = None) -> Box:
+        """Start a job; see `Box`."""
+        if self.group is not None:
+            memory_bytes, tasks = bounds(limits)
+            more_bytes, more_tasks = self.compilers.reserve()
+            self.group.limit(memory_bytes + more_bytes, tasks + more_tasks + (archive is not None))
+        return Box(self.caller.fileno(), self.zygote, limits, stdin, archive)
+
     def _run(
         self,
         tests: Tests,
@@ -349,9 +365,7 @@ class _Judge:
         stdin: Optional[bytes] = None,
     ) -> Box:
         """Run a program with its tests; the box has the facts."""
-        if self.group is not None:
-            self.group.limit(*bounds(limits))
-        box = Box(self.caller.fileno(), self.zygote, limits, stdin)
+        box = self.new_box(limits, stdin)
         outcome: Dict[str, Any] = {}
         try:
             self._begin(box)
@@ -401,6 +415,8 @@ class _Judge:
             "peak_memory_bytes": peak,
             "tests": [["0", status == "passed", message] if message else ["0", status == "passed"]],
         }
+        if box.tests is not None:
+            row["tests"] = _unittest.rows(box.tests, check["names"])
         if facts.hung_up and os.WIFEXITED(wait_status):
             row["exit_code"] = os.WEXITSTATUS(wait_status)
         elif facts.hung_up:
@@ -416,10 +432,16 @@ class _Judge:
     def _is_memory_kill(self, box: Box, wait_status: int) -> bool:
         """Say whether the kernel has ended the child because the job's processes together held too much."""
         killed = os.WIFSIGNALED(wait_status) and os.WTERMSIG(wait_status) == signal.SIGKILL and "hung_up" in box.facts
-        if self.group is None or not (killed or box.limits["processes"] > 1):
+        if not (killed or box.limits["processes"] > 1):
+            return False
+        return self.has_new_memory_kills() and killed
+
+    def has_new_memory_kills(self) -> bool:
+        """Say whether the kernel has ended a process, since the last time, because all together held too much."""
+        if self.group is None:
             return False
         before, self.memory_kills = self.memory_kills, self.group.kills()
-        return killed and self.memory_kills > before
+        return self.memory_kills > before
 
     def _is_machine_kill(self, box: Box, wait_status: int, peak_bytes: int) -> bool:
         """Say whether the kernel has likely ended the child because the machine had no memory left.
@@ -429,9 +451,11 @@ class _Judge:
         killed = os.WIFSIGNALED(wait_status) and os.WTERMSIG(wait_status) == signal.SIGKILL and "hung_up" in box.facts
         return killed and self.machine.has_killed() and 2 * peak_bytes < box.limits["memory_bytes"]
 
-    def _unmet(self, limits: Dict[str, Any]) -> str:
+    def _unmet(self, program: Dict[str, Any]) -> str:
         """Say which limit asks for something that can't be given safely here."""
-        layers = self.zygote.layers
+        layers, limits = self.zygote.layers, program["limits"]
+        if program.get("recipe") and "pid" not in layers:
+            return "programs in other languages than Python need the layer pid, or they could not all be stopped"
         if limits["processes"] > 1 and "pid" not in layers:
             return "more than one process needs the layer pid, or they could not all be stopped"
         if limits["network"] == "loopback" and "net" not in layers:
@@ -567,11 +591,13 @@ _CHECKS: Dict[Tuple[str, str], Tests] = {
     ("run", "same box"): _run_same_box,
     ("script", "split"): _run_split,
     ("script", "same box"): _run_same_box,
+    ("unittest", "same box"): lambda judge, box, check, program: _unittest.conduct(box, check, program),
 }
 
 
 #: Kinds of which each program may need several runs; they give the whole execution.
 _BATCHES: Dict[Tuple[str, str], Callable[[_Judge, Dict[str, Any]], Dict[str, Any]]] = {
+    ("language", "same box"): _languages.judge_language,
     ("calls", "values out"): _calls.judge_calls,
     ("stdio", "values out"): _stdio.judge_stdio,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import hashlib
 import json
 import os
@@ -15,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -29,7 +30,18 @@ from codeeval.sandbox._tree import MAX_STARVED
 if TYPE_CHECKING:
     from codeeval.program import Program
 
-__all__ = ["ENDLESS", "ENDLESS_NOTE", "NOT_RUN", "START_S", "Channel", "Setup", "Worker", "facts_of", "harness_digest"]
+__all__ = [
+    "ENDLESS",
+    "ENDLESS_NOTE",
+    "NOT_RUN",
+    "START_S",
+    "Channel",
+    "Setup",
+    "Worker",
+    "facts_of",
+    "harness_digest",
+    "message_of",
+]
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 
@@ -84,6 +96,12 @@ class Setup:
     preload: tuple[str, ...] = ()
     sandbox: Sandbox = field(default_factory=Sandbox)
     env: Mapping[str, str] = field(default_factory=dict)
+    readable: tuple[str, ...] = ()
+    "Paths that a toolchain needs, beyond those that the sandbox names."
+
+    def with_readable(self, paths: Sequence[str]) -> Setup:
+        """Give the same with further readable paths."""
+        return dataclasses.replace(self, readable=tuple(dict.fromkeys([*self.readable, *paths])))
 
     def command(self) -> list[str]:
         """Give the command line of a worker, without its two arguments."""
@@ -95,7 +113,8 @@ class Setup:
         kept = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
         threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
         fixed = {"PYTHONHASHSEED": "0", "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "PATH": os.defpath, "TZ": "UTC"}
-        return {**kept, **threads, **fixed, **self.env}
+        # There is no display, and each program would try matplotlib's other backends anew.
+        return {**kept, **threads, **fixed, "MPLBACKEND": "Agg", **self.env}
 
     def config(self) -> dict[str, Any]:
         """Give the first message to a worker.
@@ -110,7 +129,7 @@ class Setup:
         return {
             "layers": list(self.sandbox.layers),
             "preload": [*_PRELOAD, *self.preload],
-            "readable": list(self.sandbox.readable),
+            "readable": [*self.sandbox.readable, *self.readable],
             "writable": list(self.sandbox.writable),
             "work_bytes": self.sandbox.work_bytes,
         }
@@ -120,6 +139,7 @@ class Worker:
     """A judge process, seen from the caller: a socket, and the one program that it has."""
 
     def __init__(self, setup: Setup) -> None:
+        self.setup = setup
         command, config = setup.command(), setup.config()
         try:
             with contextlib.ExitStack() as undo, _standard_descriptors_taken():
@@ -148,20 +168,27 @@ class Worker:
         self.facts: dict[str, Any] | None = None
         self.index = -1
         self.program: Program | None = None
+        self.build_s = 0.0
         self.deadline = 0.0
         try:
             self.connection.send(json.dumps({**config, "work": self.work}).encode(), time.monotonic() + START_S)
         except OSError:
             pass  # it is dead already, which will be heard
 
-    def submit(self, index: int, program: Program, message: bytes) -> None:
+    def submit(self, index: int, program: Program, message: bytes, *, build_s: float = 0.0) -> None:
         """Hand over a program; its execution comes back on the connection.
+
+        Args:
+            index: its position.
+            program: the program.
+            message: the same, as the judge reads it.
+            build_s: wall-clock seconds that building it may take.
 
         Raises:
             OSError: the worker is gone, or reads nothing.
             ValueError: the program is too large.
         """
-        self.index, self.program = index, program
+        self.index, self.program, self.build_s = index, program, build_s
         if self.facts is None:
             self.deadline = time.monotonic() + START_S
         else:
@@ -172,7 +199,7 @@ class Worker:
         """Expect an execution, at the latest after all limits, the program's own and the tests'."""
         if self.program is not None:
             limits = self.program.limits
-            longest_s = (1 + MAX_STARVED) * (limits.wall_s + max(10.0, limits.cpu_s))
+            longest_s = (1 + MAX_STARVED) * (limits.wall_s + max(10.0, limits.cpu_s) + self.build_s)
             self.deadline = time.monotonic() + min(longest_s + _GRACE_S, _MAX_S)
 
     def take(self) -> dict[str, Any] | None:
@@ -184,6 +211,15 @@ class Worker:
         """
         text = self.connection.take()
         return None if text is None else _parsed(text)
+
+    def verdict(self) -> dict[str, Any]:
+        """Wait for the execution of the program that it has.
+
+        Raises:
+            EOFError, OSError: the worker is gone, or past every deadline.
+            ValueError: that is no message.
+        """
+        return _parsed(self.connection.receive(self.deadline))
 
     def introduction(self) -> dict[str, Any]:
         """Wait for the first message: what it says of itself.
@@ -360,6 +396,20 @@ def facts_of(message: Mapping[str, Any]) -> dict[str, Any]:
     if type(message.get("ready")) is not dict:
         raise SandboxError(f"a worker that starts says what it is, but this one said {str(message)[:200]!r}")
     return dict(message["ready"])
+
+
+def message_of(program: Program, recipe: Mapping[str, Any] | None = None) -> bytes:
+    """Give a program as the judge reads it.
+
+    Args:
+        program: the program.
+        recipe: how it is built and run, where it is no Python.
+    """
+    fields = program.to_dict()
+    fields["seed"] = int(program.digest()[:12], 16)
+    if recipe is not None:
+        fields["recipe"] = recipe
+    return json.dumps(fields).encode()
 
 
 def harness_digest() -> str:

@@ -43,7 +43,7 @@ def answers() -> list[dict[str, Any]]:
     return [row for row in rows if row["id"].startswith(("extract/", "stop/", "sanitise/"))]
 
 
-@pytest.mark.skipif(not answers(), reason="no reported cases: ../shared/cases is not beside this repository")
+@pytest.mark.skipif(not answers(), reason="../shared/cases is not beside this repository")
 def test_code_is_taken_out_of_every_reported_answer() -> None:
     problems, samples = [], []
     for case in answers():
@@ -61,7 +61,7 @@ def test_code_is_taken_out_of_every_reported_answer() -> None:
     assert len(results) >= 5
 
 
-@pytest.mark.skipif(not cases(), reason="no reported cases: ../shared/cases is not beside this repository")
+@pytest.mark.skipif(not cases(), reason="../shared/cases is not beside this repository")
 def test_reported_faults_have_the_right_verdict() -> None:
     problems, samples = [], []
     for case in cases():
