@@ -810,6 +810,17 @@ def test_output_is_kept_up_to_its_limit_whichever_way_it_comes(executor: LocalEx
     assert execution.truncated
 
 
+def test_a_program_may_change_the_encoding_of_its_output(executor: LocalExecutor) -> None:
+    """Many do as they start. A stream that was made on a file takes a pipe for one, and fails."""
+    code = "import sys\nsys.stdout.reconfigure(encoding='latin-1')\nsys.stderr.reconfigure(errors='strict')\n" + GOOD
+    names = "assert f(1) == ('<stdin>', '<stdout>', '<stderr>')"
+    named = "import sys\ndef f(x): return sys.stdin.name, sys.stdout.name, sys.__stderr__.name\n"
+
+    executions = in_order(executor.execute([program("print('\xe4')\n" + code), program(named, names)]))
+
+    assert all(e.passed for e in executions), executions
+
+
 def test_programs_start_equal(executor: LocalExecutor) -> None:
     """Random numbers, hashes, the environment and the work directory do not depend on what ran before."""
     code = (
@@ -831,6 +842,18 @@ def test_two_executors_give_equal_random_numbers() -> None:
         with LocalExecutor(workers=1) as executor:
             seen.add(executor.run(program(code)).stdout)
     assert len(seen) == 1
+
+
+def test_what_tests_set_for_themselves_is_not_the_next_ones(executor: LocalExecutor) -> None:
+    """All tests of a worker run in one process: precision and depth set by one benchmark's changed another's verdicts."""
+    greedy = "import decimal, sys\ndecimal.getcontext().prec = 2\nsys.setrecursionlimit(200)\nassert f(1) == 2"
+    usual = (
+        "import decimal, sys\nassert f(1) == 2 and decimal.getcontext().prec == 28 and sys.getrecursionlimit() > 500"
+    )
+
+    executions = [executor.run(program(GOOD, test)) for test in (usual, greedy, usual)]
+
+    assert [e.status for e in executions] == [Status.PASSED] * 3, executions
 
 
 def test_the_failing_assertion_is_shown_with_its_values(executor: LocalExecutor) -> None:

@@ -13,6 +13,7 @@ Standard library only, any Python from 3.8.
 
 from __future__ import annotations
 
+import contextvars
 import faulthandler
 import importlib
 import os
@@ -319,7 +320,7 @@ class _Judge:
         box = self._run(tests, program, check, program["limits"])
         if box.facts.get("misjudged"):
             box.close()
-            self.foresight.give_up(check["source"])
+            self.foresight.give_up(_told(check))
             box = self._run(tests, program, check, program["limits"])
         return self._execution(box, check)
 
@@ -368,12 +369,15 @@ class _Judge:
         outcome: Dict[str, Any] = {}
         try:
             self._begin(box)
+            depth = sys.getrecursionlimit()
             try:
-                tests(self, box, check, program)
+                # What tests set for themselves, the precision of decimals say, is not the next ones'.
+                contextvars.Context().run(tests, self, box, check, program)
                 outcome["passed"] = True
             finally:
                 self.box = None
                 signal.setitimer(signal.ITIMER_REAL, 0)
+                sys.setrecursionlimit(depth)
         except Stop:
             pass  # the box knows why
         except SystemExit as error:
@@ -542,7 +546,7 @@ def _run_split(judge: _Judge, box: Box, check: Dict[str, Any], program: Dict[str
     tests = check["source"]
     wanted = list(check["names"]) + list(check["modules"])
     # What the tests read from the candidate's module, they read before they call anything.
-    foreseen = [] if wanted else judge.foresight.calls(tests, check["entry_point"])
+    foreseen = [] if wanted else judge.foresight.calls(_told(check), check["entry_point"])
     _send(box, program, foreseen)
     candidate = Candidate(box, foreseen)
     namespace: Dict[str, Any] = {"__name__": "tests"}
@@ -561,8 +565,13 @@ def _run_split(judge: _Judge, box: Box, check: Dict[str, Any], program: Dict[str
     try:
         exec(judge.code(tests, _TESTS), namespace)
     finally:
-        judge.foresight.learn(tests, candidate.made[: candidate.n_free])
+        judge.foresight.learn(_told(check), candidate.made[: candidate.n_free])
     candidate.finish()
+
+
+def _told(check: Dict[str, Any]) -> str:
+    """Give all that decides which calls the tests make: what is run before them may call the candidate too."""
+    return "%s\n%s" % (check["setup"], check["source"]) if check["setup"] else str(check["source"])
 
 
 def _run_same_box(judge: _Judge, box: Box, check: Dict[str, Any], program: Dict[str, Any]) -> None:

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import array
 import gc
+import io
 import os
 import signal
 import socket
@@ -235,6 +236,7 @@ def _main(channel: socket.socket, config: Dict[str, Any], wanted: "set[str]", fl
     if "rlimits" in wanted:
         _rlimits.enter_zygote()
     readable = ["/"] if "root" in held else _root.outside(config["readable"])
+    _renew_streams()
     job = _prepare(wanted, bool(flags), readable, config["writable"], work, held, refused)
     try:
         for name in config["preload"]:
@@ -704,6 +706,31 @@ def _move(fd: int, target: int) -> None:
     if fd != target:
         os.dup2(fd, target, inheritable=False)
         os.close(fd)
+
+
+def _renew_streams() -> None:
+    """Make Python's standard streams anew, on pipes: what a program gets is one, and a stream remembers what it saw.
+
+    On a file, or on /dev/null, a stream learns that it can seek, and a program that changes its encoding then fails.
+    """
+    for fd, name in enumerate(("stdin", "stdout", "stderr")):
+        old = getattr(sys, name)
+        if old is None:
+            continue
+        ends = os.pipe()
+        kept = os.dup(fd)
+        os.dup2(ends[fd > 0], fd)
+        raw = io.FileIO(fd, "w" if fd else "r", closefd=False)
+        raw.name = "<%s>" % name
+        buffered: Any = io.BufferedWriter(raw) if fd else io.BufferedReader(raw)
+        buffering = old.line_buffering
+        stream: Any = io.TextIOWrapper(buffered, old.encoding, old.errors, newline="\n", line_buffering=buffering)
+        stream.mode = "w" if fd else "r"
+        setattr(sys, name, stream)
+        setattr(sys, "__%s__" % name, stream)
+        os.dup2(kept, fd)
+        for end in (kept, *ends):
+            os.close(end)
 
 
 def _highest_fd() -> int:
