@@ -16,7 +16,7 @@ import os
 from typing import Any, Dict, List, Optional, Tuple
 
 from codeeval.sandbox import _archive, _classify, _command, _root
-from codeeval.sandbox._box import Box, Stop
+from codeeval.sandbox._box import Stop
 
 __all__ = ["BuildCache", "judge_language"]
 
@@ -34,7 +34,7 @@ class Stage:
     """One command in its own box, and what became of it."""
 
     def __init__(self, judge: Any, order: Dict[str, Any], limits: Dict[str, Any], archive: int, stdin: bytes = b""):
-        box: Box = judge.new_box(limits, stdin, archive)
+        box = judge.new_box(limits, stdin, archive)
         reply: List[Any] = []
         try:
             box.send(order)
@@ -45,7 +45,6 @@ class Stage:
         self.box = box
         self.reply = reply
         self.wait_status, self.cpu_s, self.peak_bytes, self.start_errno = box.close()
-        self.lost = ""
         if len(reply) == 6:
             _, self.wait_status, user_s, system_s, self.peak_bytes, self.lost = reply
             self.cpu_s = user_s + system_s

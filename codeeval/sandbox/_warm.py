@@ -25,7 +25,7 @@ import struct
 import time
 from typing import Any, Dict, List, Optional, Tuple
 
-from codeeval.sandbox import _harness, _zygote
+from codeeval.sandbox import _cgroup, _harness, _zygote
 from codeeval.sandbox._box import CallerGone, ZygoteLost
 
 __all__ = ["Answer", "Compilers"]
@@ -63,9 +63,10 @@ class Answer:
 class Compilers:
     """The warm compilers of one worker, by what they were started with."""
 
-    def __init__(self, caller_fd: int, zygote: _zygote.Zygote) -> None:
+    def __init__(self, caller_fd: int, zygote: _zygote.Zygote, group: Optional[_cgroup.Group] = None) -> None:
         self._caller_fd = caller_fd
         self._zygote = zygote
+        self._group = group
         self._running: Dict[str, _Compiler] = {}
         self._short_lives: Dict[str, int] = {}
         self.notes: List[str] = []
@@ -90,6 +91,7 @@ class Compilers:
         deadline = time.monotonic() + limits["wall_s"]
         try:
             if compiler is None:
+                self._make_room(service)
                 compiler = self._running[key] = _Compiler(
                     self._caller_fd, self._zygote, self._slot(), service, deadline
                 )
@@ -108,6 +110,16 @@ class Compilers:
         """End all of them."""
         for key in list(self._running):
             self._end(key, "")
+
+    def reserve(self) -> Tuple[int, int]:
+        """Give the bytes and the tasks that those which run may take of what the worker's control group has."""
+        running = self._running.values()
+        return sum(c.memory_bytes for c in running), sum(c.threads + 1 for c in running)
+
+    def _make_room(self, service: Dict[str, Any]) -> None:
+        if self._group is not None:
+            memory_bytes, tasks = self.reserve()
+            self._group.limit(memory_bytes + service["memory_bytes"], tasks + service["threads"] + 1)
 
     def _slot(self) -> int:
         used = {compiler.slot for compiler in self._running.values()}
@@ -138,6 +150,7 @@ class _Compiler:
         self.caller_fd = caller_fd
         self.zygote = zygote
         self.slot = slot
+        self.memory_bytes, self.threads = service["memory_bytes"], service["threads"]
         self.n_jobs = 0
         self.socket, theirs = socket.socketpair()
         self.socket.setblocking(False)
@@ -244,11 +257,11 @@ class _Compiler:
     def _look(self) -> Tuple[float, int]:
         """Give the compiler's CPU seconds and resident bytes."""
         try:
-            self.zygote.channel.send(_zygote.SLOT.pack(b"V", self.slot))
+            self.zygote.channel.send(_zygote.SLOT.pack(b"S", self.slot))
             answer = self.zygote.channel.recv(64)
         except OSError:
             answer = b""
-        if len(answer) != _zygote.VIEW.size:
+        if len(answer) != _zygote.STATE.size:
             raise ZygoteLost(started=True)
-        cpu_s, resident_bytes = _zygote.VIEW.unpack(answer)
+        cpu_s, resident_bytes = _zygote.STATE.unpack(answer)
         return float(cpu_s), int(resident_bytes)

@@ -5,10 +5,11 @@ read. It obeys these messages on its socket, each answered or not as the table s
 
     J  start a job: limits, and the child's descriptors by SCM_RIGHTS           (no answer: the child is heard)
     C  read the child's clock                                                   → CPU seconds
-    T  read what all processes of the job have used                             → CPU seconds, waiting, memory
+    T  read what all processes of the job have used                             → CPU seconds, waiting, how many
+    M  read the memory that all processes of the job hold                       → bytes
     K  end the job: kill the child, reap it, empty the work directory           → how it ended
     W  start a warm compiler: its slot and limits, its socket and log           (no answer: it is heard, see `_warm`)
-    V  look at a warm compiler                                                  → CPU seconds, memory
+    S  look at a warm compiler                                                  → CPU seconds, memory
     X  end a warm compiler                                                      → how it ended
     F  show the jobs to come the files of an archive, and no others             → errno, or 0
     end of file                                                                 → kill the child and leave
@@ -35,6 +36,7 @@ from codeeval.sandbox import (
     _files,
     _harness,
     _landlock,
+    _memory,
     _namespaces,
     _rlimits,
     _root,
@@ -43,7 +45,21 @@ from codeeval.sandbox import (
     _tree,
 )
 
-__all__ = ["CLOCK", "DONE", "ENDED", "JOB", "LAYERS", "SERVICE", "SLOT", "TREE", "VIEW", "Zygote", "can_serve", "start"]
+__all__ = [
+    "CLOCK",
+    "DONE",
+    "ENDED",
+    "JOB",
+    "LAYERS",
+    "MEMORY",
+    "SERVICE",
+    "SLOT",
+    "STATE",
+    "TREE",
+    "Zygote",
+    "can_serve",
+    "start",
+]
 
 #: Every layer, in the order in which they are entered → what it holds.
 LAYERS: Dict[str, str] = {
@@ -60,13 +76,17 @@ LAYERS: Dict[str, str] = {
 JOB = struct.Struct("!cqqqq???")
 #: Answer to C: CPU seconds.
 CLOCK = struct.Struct("!d")
-#: Answer to T: CPU seconds, the longest wait of one thread for a core in seconds, resident bytes.
+#: Answer to T: CPU seconds, the longest wait of one thread for a core in seconds, how many they are.
 TREE = struct.Struct("!ddq")
+#: Answer to M: bytes.
+MEMORY = struct.Struct("!q")
 #: Answer to K: wait status, user and system CPU seconds, peak bytes, errno of a failed start.
 ENDED = struct.Struct("!iddqi")
 #: W: slot, memory bytes, file bytes, threads.
 SERVICE = struct.Struct("!cBqqq")
-#: V and X: slot.
+#: Answer to S: CPU seconds, resident bytes.
+STATE = struct.Struct("!dq")
+#: S and X: slot.
 SLOT = struct.Struct("!cB")
 #: Answer to V: CPU seconds, resident bytes.
 VIEW = struct.Struct("!dq")
@@ -74,8 +94,7 @@ VIEW = struct.Struct("!dq")
 DONE = struct.Struct("!i")
 
 _SOCKET_FD, _AHEAD_FD, _RULES_FD = 3, 4, 5
-_HOME_FDS = 6, 7  # above those that a child keeps
-_PROC_FD = 8
+_HOME_FDS, _PROC_FD = (6, 7), 8  # above those that a child keeps
 _N_FDS = 6
 #: The CPU time of a warm compiler is watched per program; all of it together has no limit.
 _FOREVER_S = 1 << 30
@@ -229,8 +248,7 @@ def _main(channel: socket.socket, config: Dict[str, Any], wanted: "set[str]", fl
         text = "failed preload=%r left %d threads running; a process with threads must not be forked"
         channel.send((text % (config["preload"], threads)).encode())
         return
-    if flags:
-        job.proc_fd = _namespaces.open_out_of_the_way("/proc")
+    job.proc_fd = _tree.open_own("/proc")
     _settle(job)
     if job.own_filter is not None:
         job.own_filter.enter()
@@ -269,6 +287,9 @@ class _Job:
         """Pid namespaces: the zygote's own, in which those of jobs with several processes are made, and one that
         stands, in which single processes are born; they can't leave others behind."""
         self.base_proc = 0
+        "The device number of the zygote's /proc; 0 where a job's own does not show there."
+        self.proc_fd = -1
+        "A /proc on which the zygote's children have the names that it knows them by."
         self.own_network = self.own_ipc = self.own_user = False
         self.proc = self.rlimits = False
         self.rules: Optional[_landlock.Rules] = None
@@ -297,9 +318,13 @@ class _Job:
         flags = _namespaces.OWN_NETWORK if network and self.own_network else 0
         if not self.flags:
             return _namespaces.clone(flags) if flags else os.fork()
+        if self.is_settled and not processes:
+            return _namespaces.clone(flags)
+        return self.clone_apart(self.flags | flags)
+
+    def clone_apart(self, flags: int) -> int:
+        """In the zygote: fork a child into a pid namespace of its own; as `start`."""
         if not self.is_settled:
-            return _namespaces.clone(self.flags | flags)
-        if not processes:
             return _namespaces.clone(flags)
         return self.start_apart(flags)
 
@@ -315,23 +340,21 @@ class _Job:
         pid = -1
         _namespaces.bear_children_in(own)
         try:
-            pid = _namespaces.clone(self.flags | flags)
+            pid = _namespaces.clone(flags)
         finally:
             if pid:
                 _namespaces.bear_children_in(standing)
         return pid
 
-    def usage(self, pid: int) -> _tree.Usage:
-        """In the zygote, while the job runs: give what its processes have used."""
+    def pids(self, pid: int) -> List[int]:
+        """In the zygote, while the job runs: list its processes, as our /proc names them."""
         if not self.flags:
-            pids = [pid]
-        elif self.is_settled and not self.is_over_proc():
-            pids = _tree.processes("/proc", without=1)
-        elif self.base_proc:
-            pids = _tree.processes("/proc")  # the job has mounted its own over ours, and we see that
-        else:
-            pids = _tree.processes("/proc", without=os.getpid())
-        return _tree.usage("/proc", pids)
+            return [pid]
+        if self.is_settled and not self.is_over_proc():
+            return _tree.processes("/proc", without=1)
+        if self.base_proc:
+            return _tree.processes("/proc")  # the job has mounted its own over ours, and we see that
+        return _tree.processes("/proc", without=os.getpid())
 
     def is_over_proc(self) -> bool:
         """Say whether a job has mounted its own /proc over ours."""
@@ -378,7 +401,8 @@ class _Job:
         if self.rules is not None:
             _landlock.Rules(self.rules.readable, [work, *_root.DEVICES]).enter()
         if self.rlimits:
-            _rlimits.enter_job(_FOREVER_S, memory_bytes, file_bytes, tasks + 1 if self.own_user else 0)
+            tasks += 1 + self.is_settled
+            _rlimits.enter_job(_FOREVER_S, memory_bytes, file_bytes, tasks if self.own_user else 0)
         if self.drop is not None:
             self.drop.enter()
 
@@ -488,9 +512,9 @@ def _settle(job: _Job) -> None:
 def _serve(channel: socket.socket, job: _Job, work: str, clean: Callable[[], None], work_bytes: int) -> None:
     """Obey the judge until it hangs up. Every name that a child needs is bound before the first fork."""
     pid = failed = 0
+    services = _Services(job, work, work_bytes)
     processes = False
     flags = job.flags
-    services = _Services(job, work, work_bytes)
     while True:
         message, fds = _receive(channel)
         order = message[:1]
@@ -514,7 +538,9 @@ def _serve(channel: socket.socket, job: _Job, work: str, clean: Callable[[], Non
         elif order == b"C":
             channel.send(CLOCK.pack(_clock(pid)))
         elif order == b"T":
-            channel.send(TREE.pack(*job.usage(pid)))
+            channel.send(TREE.pack(*_tree.usage("/proc", job.pids(pid))))
+        elif order == b"M":
+            channel.send(MEMORY.pack(_memory.held_bytes("/proc", job.pids(pid))))
         elif order == b"K":
             channel.send(ENDED.pack(*_end(pid, failed, flags)))
             pid = 0
@@ -528,8 +554,8 @@ def _serve(channel: socket.socket, job: _Job, work: str, clean: Callable[[], Non
             services.start(message, fds)
             for fd in fds:
                 os.close(fd)
-        elif order == b"V":
-            channel.send(VIEW.pack(*services.look(message[1])))
+        elif order == b"S":
+            channel.send(STATE.pack(*services.look(message[1])))
         elif order == b"X":
             channel.send(ENDED.pack(*services.end(message[1])))
         elif order == b"F":
@@ -539,6 +565,9 @@ def _serve(channel: socket.socket, job: _Job, work: str, clean: Callable[[], Non
             _end(pid, failed, flags)
             services.end_all()
             os._exit(0)
+
+
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 class _Services:
@@ -556,7 +585,7 @@ class _Services:
         _, slot, memory_bytes, file_bytes, threads = SERVICE.unpack(message)
         tasks = threads + self.count_tasks()
         try:
-            pid = self.job.start_apart(self.flags)
+            pid = self.job.clone_apart(self.flags)
         except OSError:
             return
         if pid:
@@ -566,7 +595,7 @@ class _Services:
             os.dup2(fds[1], 2)
             for standard in (0, 1):
                 os.dup2(fds[0], standard)
-            os.closerange(_SOCKET_FD, _SOCKET_FD + 4 * _N_FDS)
+            os.closerange(_SOCKET_FD, _PROC_FD + 4 * _N_FDS)
             self.job.enter_service(self.work, self.work_bytes, memory_bytes, file_bytes, tasks)
             _service.become(self.job.confine_service)
         finally:
@@ -575,8 +604,8 @@ class _Services:
     def look(self, slot: int) -> Tuple[float, int]:
         """Give the CPU seconds and the resident bytes of one, as far as they can be seen."""
         pid = self.pids.get(slot, 0)
-        fields = self._read("%d/statm" % pid).split()
-        return (_clock(pid) if pid else 0.0), (int(fields[1]) * os.sysconf("SC_PAGE_SIZE") if fields else 0)
+        pages = _tree.read("%d/statm" % pid, self.job.proc_fd).split()
+        return (_clock(pid) if pid else 0.0), int(pages[1]) * _PAGE_BYTES if len(pages) > 1 else 0
 
     def end(self, slot: int) -> Tuple[int, float, float, int, int]:
         """End one, say how it ended."""
@@ -589,23 +618,7 @@ class _Services:
 
     def count_tasks(self) -> int:
         """Count their threads: the kernel counts them together with a job's."""
-        count = 0
-        for pid in self.pids.values():
-            # Fields are counted after the name, which is the process' own choice.
-            fields = self._read("%d/stat" % pid).rpartition(")")[2].split()
-            count += int(fields[17]) if len(fields) > 17 else 0
-        return count
-
-    def _read(self, name: str) -> str:
-        """Read what /proc says of our own children: the one that was there before a job's namespace lay over it."""
-        try:
-            if os.readlink("self", dir_fd=self.job.proc_fd) != str(os.getpid()):
-                return ""  # another namespace's, where their pids belong to others
-            fd = os.open(name, os.O_RDONLY, dir_fd=self.job.proc_fd)
-        except OSError:
-            return ""
-        with open(fd, encoding="ascii", errors="replace") as file:
-            return file.read(4096)
+        return sum(_tree.count_threads(pid, self.job.proc_fd) for pid in self.pids.values())
 
 
 def _furnish(archive: int) -> int:
@@ -644,7 +657,7 @@ def _receive(channel: socket.socket) -> Tuple[bytes, List[int]]:
 def _become(fds: Sequence[int], last_fd: int) -> None:
     """In the child: take the job's control socket, pipe, stdout, stderr, maybe stdin and after it an archive.
 
-    Of the zygote's own, only its rules are kept.
+    Of the zygote's own descriptors, those up to `last_fd` are kept.
     """
     control, ahead, out, err, *more = fds
     for fd in more[:1]:
@@ -658,7 +671,7 @@ def _become(fds: Sequence[int], last_fd: int) -> None:
         os.dup2(fd, _command.ARCHIVE_FD)  # likewise
         os.closerange(first, _command.ARCHIVE_FD)
         first = _command.ARCHIVE_FD + 1
-    os.closerange(first, _HOME_FDS[-1] + 2 * _N_FDS)
+    os.closerange(first, _PROC_FD + 2 * _N_FDS)
 
 
 def _end(pid: int, failed: int, flags: int) -> Tuple[int, float, float, int, int]:
