@@ -88,8 +88,6 @@ SERVICE = struct.Struct("!cBqqq")
 STATE = struct.Struct("!dq")
 #: S and X: slot.
 SLOT = struct.Struct("!cB")
-#: Answer to V: CPU seconds, resident bytes.
-VIEW = struct.Struct("!dq")
 #: Answer to F.
 DONE = struct.Struct("!i")
 
@@ -296,8 +294,6 @@ class _Job:
         self.drop: Optional[_capabilities.Drop] = None
         self.own_filter: Optional[_seccomp.Filter] = None
         self.filters: Dict[Tuple[bool, bool], _seccomp.Filter] = {}
-        #: A /proc that shows the zygote's children, warm compilers among them.
-        self.proc_fd = -1
 
     @property
     def is_settled(self) -> bool:
@@ -326,16 +322,6 @@ class _Job:
         """In the zygote: fork a child into a pid namespace of its own; as `start`."""
         if not self.is_settled:
             return _namespaces.clone(flags)
-        return self.start_apart(flags)
-
-    def start_apart(self, flags: int) -> int:
-        """In the zygote: fork into a pid namespace of the child's own.
-
-        Raises:
-            OSError: the kernel refuses.
-        """
-        if not self.is_settled:
-            return _namespaces.clone(self.flags | flags)
         own, standing = self.homes
         pid = -1
         _namespaces.bear_children_in(own)
@@ -577,7 +563,7 @@ class _Services:
         self.job = job
         self.work = work
         self.work_bytes = work_bytes
-        self.flags = _namespaces.OWN_MOUNTS | (_namespaces.OWN_IPC if job.own_ipc else 0)
+        self.flags = job.flags | _namespaces.OWN_MOUNTS | (_namespaces.OWN_IPC if job.own_ipc else 0)
         self.pids: Dict[int, int] = {}
 
     def start(self, message: bytes, fds: Sequence[int]) -> None:
@@ -609,7 +595,7 @@ class _Services:
 
     def end(self, slot: int) -> Tuple[int, float, float, int, int]:
         """End one, say how it ended."""
-        return _end(self.pids.pop(slot, 0), 0, self.job.flags)
+        return _end(self.pids.pop(slot, 0), 0, self.flags)
 
     def end_all(self) -> None:
         """End all."""
