@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         plan,
     )
     from codeeval.metrics.pass_at_k import pass_at_k
+    from codeeval.preloading import Preload, preload_for
     from codeeval.problem import Problem, ProblemSet
     from codeeval.program import Check, Execution, Limits, Program, Status, Strength, TestResult
     from codeeval.report import report
@@ -57,7 +58,7 @@ if TYPE_CHECKING:
     from codeeval.samplers import CanonicalSampler, FunctionSampler, RecordedSampler, Sampler
     from codeeval.sandbox import Sandbox
     from codeeval.store import load_results
-    from codeeval.suites import CallSuite, Oracle, ScriptSuite, SourceSuite, StdioSuite, Suite
+    from codeeval.suites import CallSuite, Oracle, ScriptSuite, SourceSuite, StdioSuite, Suite, UnittestSuite
 
 __version__ = "0.1.0"
 
@@ -91,6 +92,7 @@ __all__ = [
     "Oracle",
     "PassAtK",
     "PassPowK",
+    "Preload",
     "Problem",
     "ProblemSet",
     "Program",
@@ -113,6 +115,7 @@ __all__ = [
     "TestPassFraction",
     "TestResult",
     "TruncationRates",
+    "UnittestSuite",
     "VerdictCache",
     "available",
     "by_language",
@@ -132,6 +135,7 @@ __all__ = [
     "load_results",
     "pass_at_k",
     "plan",
+    "preload_for",
     "report",
     "report_card",
     "rescore",
@@ -158,6 +162,7 @@ _NAMES = {
     "metrics": "BestAtK ByTag GPassAtK MajorityAtK Metric PassAtK PassPowK StatusRates TestPassFraction "
     "TruncationRates plan",
     "metrics.pass_at_k": "pass_at_k",
+    "preloading": "Preload preload_for",
     "problem": "Problem ProblemSet",
     "program": "Check Execution Limits Program Status Strength TestResult",
     "report": "report",
@@ -167,7 +172,7 @@ _NAMES = {
     "samplers": "CanonicalSampler FunctionSampler RecordedSampler Sampler",
     "sandbox": "Sandbox",
     "store": "load_results",
-    "suites": "CallSuite Oracle ScriptSuite SourceSuite StdioSuite Suite",
+    "suites": "CallSuite Oracle ScriptSuite SourceSuite StdioSuite Suite UnittestSuite",
 }
 _HOMES = {name: f"codeeval.{home}" for home, names in _NAMES.items() for name in names.split()}
 

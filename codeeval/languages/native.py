@@ -52,6 +52,7 @@ CPP = Language(
         fault=r"error while loading shared libraries|No space left on device|cannot execute .cc1plus",
     ),
     stop=("\n}",),
+    warm="cpp",
     version=("{g++}", "--version"),
     self_test=SelfTest(
         passing=_CPP_TEST % "sum", wrong=_CPP_TEST % "sum + 1", broken=_CPP_TEST.replace("%s", "sum.missing()")

@@ -113,6 +113,7 @@ TYPESCRIPT = Language(
     ending=_NODE_ENDING,
     stop=("\nfunction ", "\n/*", "\n//", "\nclass"),
     epilogue='console.log("{token}");',
+    warm="typescript",
     version=("{tsc}", "--version"),
     self_test=SelfTest(
         passing=_TYPESCRIPT_TEST % "numbers.reduce((sum, number) => sum + number, 0)",

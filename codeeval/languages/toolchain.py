@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from codeeval.errors import ToolchainMissing
+from codeeval.languages import warm
 from codeeval.languages.record import Language
 from codeeval.program import Program
 
@@ -54,7 +55,7 @@ class Toolchain:
             "build_limits": dataclasses.asdict(record.build_limits),
             "env": {"PATH": self.path, **{name: _expanded(value, words) for name, value in record.env.items()}},
             "ending": ending,
-            "warm": record.warm,
+            "warm": warm.recipe(record.warm, words, self.identity) if record.warm else None,
             "self_test": self._self_test(program, record),
             "toolchain": self.identity,
         }
@@ -70,8 +71,10 @@ class Toolchain:
         """Give the wall-clock seconds that building a program may take, all its builds together."""
         record = self.language.under(program.protocol)
         n_builds = (record.build is not None) + bool(record.second_build)
-        # A program that makes its toolchain look broken is built again, and the self-test's between the two.
-        return 3 * record.build_limits.wall_s * n_builds + program.limits.wall_s + record.run_limits.wall_s
+        # Where a warm compiler has used up its time, the command gets its own. A program that makes its toolchain look
+        # broken is built again, and the self-test's between the two.
+        build_s = 3 * record.build_limits.wall_s * n_builds * (2 if record.warm else 1)
+        return build_s + program.limits.wall_s + record.run_limits.wall_s
 
     def version(self) -> str:
         """Ask the tools for their version.

@@ -62,6 +62,7 @@ JAVA = Language(
     readable=_JAVA_READABLE,
     ending=Ending(memory=r"java\.lang\.OutOfMemoryError", fault=_JAVA_FAULT),
     stop=("\n    }\n",),
+    warm="java",
     version=("{javac}", "-version"),
     self_test=SelfTest(passing=_JAVA_TEST % "sum", wrong=_JAVA_TEST % "sum + 1", broken=_JAVA_TEST % "sum.missing()"),
     packages={"apt": "default-jdk-headless libjavatuples-java"},
@@ -152,6 +153,7 @@ CSHARP = Language(
         fault=_MONO_FAULT,
     ),
     stop=("\n    }\n",),
+    warm="csharp",
     version=("{mcs}", "--version"),
     self_test=SelfTest(
         passing=_CSHARP_TEST % "numbers.Sum()",

@@ -21,6 +21,8 @@ _OUTPUT_FACTOR = 256
 _CHUNK = 1 << 16
 #: How often a running child's clock is read at least; several threads burn CPU faster than the wall clock moves.
 _LOOK_S = 0.5
+#: How much more than `memory_bytes` a program may hold: the kernel's tables of its pages come on top, say.
+_MEMORY_FACTOR = 1.125
 #: The same where there may be several processes, whose number can double quickly.
 _MANY_LOOK_S = 0.1
 #: How much of the end of an output is kept, where it is longer than what is kept from its beginning.
@@ -88,6 +90,8 @@ class Box:
         self.started = self.heard = False
         self.tree_cpu_s, self.tree_bytes = 0.0, 0
         self.trace = ""
+        #: Name → what is known of a test, where there are several: whether it passed, and what went wrong.
+        self.tests: Optional[Dict[str, List[Any]]] = None
         self.last: Optional[Tuple[str, Tuple[Any, ...], Dict[str, Any], Any]] = None
         #: Called at each look at the clock, with the child's CPU seconds and the time; gives the seconds to the next.
         self.watch: Optional[Callable[[float, float], float]] = None
@@ -97,9 +101,9 @@ class Box:
         # Level-triggered for good once it hangs up, so it wakes us just once: we leave.
         self.poller.register(caller_fd, getattr(select, "POLLRDHUP", 0))
         self.caller_fd = caller_fd
-        is_command = archive is not None  # the command's process is one more than the child
-        self.is_many = is_command or limits["processes"] > 1
         memory_bytes, tasks = bounds(limits)
+        is_command = archive is not None  # the command's process is one more than the child
+        self.max_processes = limits["processes"] + is_command
         order = _zygote.JOB.pack(
             b"J",
             # The backstop counts in clock ticks, which on a loaded machine can be a quarter more than what really ran.
@@ -107,11 +111,11 @@ class Box:
             memory_bytes,
             int(min(limits["file_bytes"], _MAX_BYTES)),
             tasks + is_command,
-            self.is_many,
+            self.max_processes > 1,
             limits["processes"] == 1,
             limits["network"] != "none",
         )
-        self.look_s = _MANY_LOOK_S if self.is_many else _LOOK_S
+        self.look_s = _LOOK_S if self.max_processes == 1 else _MANY_LOOK_S
         self.max_received = limits["report_bytes"] + 2 * _CHUNK
         given = [theirs.fileno(), ahead, out, err]
         self.input = memoryview(stdin or b"")
@@ -126,7 +130,7 @@ class Box:
             given.append(archive)
         self.begin = time.monotonic()
         self.wall_deadline = self.begin + _START_S
-        self.next_look = self.begin + min(limits["cpu_s"], self.look_s)
+        self.next_look = self.next_weighing = self.begin + min(limits["cpu_s"], self.look_s)
         try:
             rights = array.array("i", given)
             zygote.channel.sendmsg([order], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
@@ -355,9 +359,19 @@ class Box:
             self._give_back(self.usage().waited_s)
             if now >= self.wall_deadline:
                 self.stop(expired="wall")
+        if now >= self.next_weighing:
+            self.next_weighing = now + self.look_s
+            self._weigh()
         if self.watch is not None:
             left_s = min(left_s, self.watch(cpu_s, now))
         self.next_look = now + min(max(left_s, 0.002), self.look_s)
+
+    def _weigh(self) -> None:
+        """Stop a program that holds more memory than it may, in ways that its resource limits do not count."""
+        (held_bytes,) = self._order(b"M", _zygote.MEMORY)
+        self.tree_bytes = max(self.tree_bytes, held_bytes)
+        if held_bytes > _MEMORY_FACTOR * self.limits["memory_bytes"]:
+            self.stop(held_bytes=held_bytes)
 
     def _give_back(self, starved_s: float) -> None:
         """Move the wall-clock deadline by the time in which the program wanted to run and other work had the cores."""
@@ -367,19 +381,18 @@ class Box:
 
     def clock(self) -> float:
         """Give the CPU seconds of the child, or of all its processes where it may have several."""
-        if not self.is_many:
+        if self.max_processes == 1:
             (cpu_s,) = self._order(b"C", _zygote.CLOCK)
             return float(cpu_s)
         usage = self.usage()
-        if usage.memory_bytes > self.limits["memory_bytes"]:
-            self.stop(tree_bytes=usage.memory_bytes)
+        if usage.n_processes > self.max_processes:  # the kernel's limit on their number does not bind root
+            self.stop(expired="processes")
         return usage.cpu_s
 
     def usage(self) -> Usage:
         """Give what all processes of the job have used."""
         used = Usage(*self._order(b"T", _zygote.TREE))
         self.tree_cpu_s = max(self.tree_cpu_s, used.cpu_s)
-        self.tree_bytes = max(self.tree_bytes, used.memory_bytes)
         return used
 
     def _order(self, order: bytes, form: struct.Struct) -> Tuple[Any, ...]:
@@ -407,7 +420,7 @@ class Box:
         Returns:
             Its wait status, the CPU seconds and the peak bytes of all its processes, errno of a failed start.
         """
-        if self.is_many:
+        if self.max_processes > 1:
             self.usage()  # those that are ended with it would not be counted
         status, user_s, system_s, peak, errno = self._order(b"K", _zygote.ENDED)
         if not self.started:

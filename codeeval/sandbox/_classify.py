@@ -21,8 +21,8 @@ class Facts(NamedTuple):
     "Which limit ended it: `cpu`, `wall`, `judge`; empty where none did."
     starved_s: float = 0.0
     "How long it waited for a core, where that was looked into."
-    tree_bytes: int = 0
-    "What its processes held together, where that was more than they may; else 0."
+    held_bytes: int = 0
+    "The memory that its processes held together, where that was more than they may; else 0."
     memory_kill: bool = False
     "The kernel killed it because all its processes together held too much."
     output_exceeded: bool = False
@@ -61,8 +61,10 @@ def classify(facts: Facts) -> Tuple[str, str]:
         passed_s = facts.wall_limit_s + facts.starved_s
         told = "wall: %g seconds passed, of which it ran %.2f" % (round(passed_s, 2), facts.cpu_s)
         return "timed_out", told + (" and waited %.2f for a core" % facts.starved_s if facts.starved_s >= 0.01 else "")
-    if facts.tree_bytes:
-        return "memory_exceeded", "its processes held %d MB together" % (facts.tree_bytes >> 20)
+    if facts.held_bytes:
+        return "memory_exceeded", "held %d MB together, private, shared and in tables" % (facts.held_bytes >> 20)
+    if facts.expired == "processes":
+        return "crashed", "started more processes than limits.processes allows"
     if facts.expired == "judge":
         return "timed_out", "judge: the tests were not through with the answers in %g CPU seconds" % facts.judge_limit_s
     if facts.violation:

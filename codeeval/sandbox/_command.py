@@ -14,10 +14,9 @@ from __future__ import annotations
 
 import os
 import signal
-import struct
 from typing import Any, Callable, Dict, List, Tuple
 
-from codeeval.sandbox import _namespaces
+from codeeval.sandbox import _archive, _namespaces
 
 __all__ = ["ARCHIVE_FD", "OUT", "serve"]
 
@@ -26,8 +25,6 @@ ARCHIVE_FD = 6
 #: The directory, in the work directory, whose files are carried.
 OUT = "out"
 
-_ENTRY = struct.Struct("!IIq")  # mode, bytes of the name, bytes of the content
-_CHUNK = 1 << 20
 _PR_SET_DUMPABLE = 4
 _FIRST_FD, _LAST_FD = 3, 256  # `_rlimits` allows no more
 
@@ -123,7 +120,7 @@ def _write(path: str, content: bytes, mode: int) -> None:
 
 def _pack() -> None:
     """Put the files below `OUT` into the archive; links and the like are left out."""
-    with open(ARCHIVE_FD, "wb", buffering=_CHUNK, closefd=False) as archive:
+    with open(ARCHIVE_FD, "wb", buffering=_archive.CHUNK, closefd=False) as archive:
         for directory, _, names in os.walk(OUT):
             for name in names:
                 path = os.path.join(directory, name)
@@ -132,22 +129,15 @@ def _pack() -> None:
                 with open(path, "rb") as file:
                     status = os.fstat(file.fileno())
                     label = os.fsencode(os.path.relpath(path, OUT))
-                    archive.write(_ENTRY.pack(status.st_mode & 0o755, len(label), status.st_size) + label)
-                    archive.writelines(iter(lambda: file.read(_CHUNK), b""))
+                    archive.write(_archive.head(label, status.st_mode, status.st_size))
+                    archive.writelines(iter(lambda: file.read(_archive.CHUNK), b""))
 
 
 def _unpack() -> None:
     """Put the files of the archive below `OUT`."""
-    size, at = os.fstat(ARCHIVE_FD).st_size, 0
-    while at < size:
-        mode, n_label, n_content = _ENTRY.unpack(os.pread(ARCHIVE_FD, _ENTRY.size, at))
-        at += _ENTRY.size
-        label = os.fsdecode(os.pread(ARCHIVE_FD, n_label, at))
-        at += n_label
+    for label, mode, pieces in _archive.entries(ARCHIVE_FD):
         path = os.path.join(OUT, label)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "wb") as file:
-            end = at + n_content
-            while at < end:
-                at += file.write(os.pread(ARCHIVE_FD, min(_CHUNK, end - at), at))
+            file.writelines(pieces)
         os.chmod(path, mode)

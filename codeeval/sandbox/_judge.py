@@ -32,11 +32,15 @@ from codeeval.sandbox import (
     _classify,
     _codec,
     _files,
+    _headers,
     _landlock,
     _languages,
+    _rlimits,
     _root,
     _seccomp,
     _stdio,
+    _unittest,
+    _warm,
     _zygote,
 )
 from codeeval.sandbox._box import MAX_S, Box, CallerGone, Stop, ZygoteLost, bounds
@@ -125,7 +129,7 @@ def _shrink() -> None:
     null = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1):
         os.dup2(null, stream)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _rlimits.no_core_dumps()
     files, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     if files < 256:
         resource.setrlimit(resource.RLIMIT_NOFILE, (256 if most == resource.RLIM_INFINITY else min(256, most), most))
@@ -265,6 +269,8 @@ class _Judge:
         self.compiled: Dict[str, Any] = {}
         self.foresight = Foresight()
         self.builds = _languages.BuildCache()
+        self.compilers = _warm.Compilers(caller.fileno(), zygote, group)
+        self.headers = _headers.Headers()
         self.no_archive = os.open(os.devnull, os.O_RDONLY)
         #: Tests were interrupted at some point or other, which may have been in the middle of an import.
         self.is_worn = False
@@ -324,10 +330,11 @@ class _Judge:
         return self._execution(self._run(tests, program, check, limits, stdin), check)
 
     def new_box(self, limits: Dict[str, Any], stdin: Optional[bytes] = None, archive: Optional[int] = None) -> Box:
-        """Start a job under these limits; see `Box`."""
+        """Start a job; see `Box`."""
         if self.group is not None:
             memory_bytes, tasks = bounds(limits)
-            self.group.limit(memory_bytes, tasks + (archive is not None))
+            more_bytes, more_tasks = self.compilers.reserve()
+            self.group.limit(memory_bytes + more_bytes, tasks + more_tasks + (archive is not None))
         return Box(self.caller.fileno(), self.zygote, limits, stdin, archive)
 
     def _run(
@@ -385,6 +392,8 @@ class _Judge:
             "peak_memory_bytes": peak,
             "tests": [["0", status == "passed", message] if message else ["0", status == "passed"]],
         }
+        if box.tests is not None:
+            row["tests"] = _unittest.rows(box.tests, check["names"])
         if facts.hung_up and os.WIFEXITED(wait_status):
             row["exit_code"] = os.WEXITSTATUS(wait_status)
         elif facts.hung_up:
@@ -546,6 +555,7 @@ _CHECKS: Dict[Tuple[str, str], Tests] = {
     ("run", "same box"): _run_same_box,
     ("script", "split"): _run_split,
     ("script", "same box"): _run_same_box,
+    ("unittest", "same box"): lambda judge, box, check, program: _unittest.conduct(box, check, program),
 }
 
 

@@ -15,8 +15,8 @@ import json
 import os
 from typing import Any, Dict, List, Optional, Tuple
 
-from codeeval.sandbox import _classify
-from codeeval.sandbox._box import Box, Stop
+from codeeval.sandbox import _archive, _classify, _command, _root
+from codeeval.sandbox._box import Stop
 
 __all__ = ["BuildCache", "judge_language"]
 
@@ -26,13 +26,17 @@ _MAX_BUILDS, _MAX_BYTES = 64, 1 << 26
 _BUILD = "build: "
 #: Python 3.8 has no names for these: no writing, growing, shrinking or unsealing.
 _F_ADD_SEALS, _ALL_SEALS = 1033, 8 | 4 | 2 | 1
+#: A prepared header is larger than what programs may write.
+_HEADER_BYTES = 1 << 28
+#: Where a compiler complains of a prepared header, the program is not to blame.
+_PREPARED = _root.PREPARED + "/"
 
 
 class Stage:
     """One command in its own box, and what became of it."""
 
     def __init__(self, judge: Any, order: Dict[str, Any], limits: Dict[str, Any], archive: int, stdin: bytes = b""):
-        box: Box = judge.new_box(limits, stdin, archive)
+        box = judge.new_box(limits, stdin, archive)
         reply: List[Any] = []
         try:
             box.send(order)
@@ -115,12 +119,18 @@ class Stage:
 class Build:
     """What became of building a program: a sealed archive, or the row that says why there is none."""
 
-    def __init__(self, archive: int, n_bytes: int, cpu_s: float, wall_s: float, row: Optional[Dict[str, Any]]) -> None:
+    def __init__(self, archive: int, cpu_s: float, wall_s: float, row: Optional[Dict[str, Any]]) -> None:
+        fcntl.fcntl(archive, _F_ADD_SEALS, _ALL_SEALS)
         self.archive = archive
-        self.n_bytes = n_bytes
+        self.n_bytes = os.fstat(archive).st_size
         self.cpu_s = cpu_s
         self.wall_s = wall_s
         self.row = row
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether the same would become of it another time."""
+        return self.row is None or self.row["status"] == "compile_error"
 
 
 class BuildCache:
@@ -205,19 +215,102 @@ def _built(judge: Any, program: Dict[str, Any], recipe: Dict[str, Any], argv: Li
     build = judge.builds.get(key)
     if build is not None:
         return build, False
-    archive = os.memfd_create("build", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    build = _build_warm(judge, program, recipe, argv) or _build(judge, program, recipe, argv)
+    if build.is_certain:
+        judge.builds.put(key, build)
+    else:
+        os.close(build.archive)
+    return build, True
+
+
+def _build(judge: Any, program: Dict[str, Any], recipe: Dict[str, Any], argv: List[str]) -> Build:
+    """Build a program by its command, in a box."""
     order = {"files": program["files"], "argv": argv, "env": recipe["env"], "unpack": False, "collect": True}
+    archive = _new_archive()
     try:
         stage = Stage(judge, order, recipe["build_limits"], archive)
     except BaseException:
         os.close(archive)
         raise
-    fcntl.fcntl(archive, _F_ADD_SEALS, _ALL_SEALS)
     status, message = stage.verdict("build", recipe["ending"])
     row = None if status == "passed" else stage.row(status, _BUILD + message)
-    build = Build(archive, os.fstat(archive).st_size, stage.cpu_s, stage.box.wall_s, row)
-    if status in ("passed", "compile_error"):
-        judge.builds.put(key, build)
-    else:
+    return Build(archive, stage.cpu_s, stage.box.wall_s, row)
+
+
+def _build_warm(judge: Any, program: Dict[str, Any], recipe: Dict[str, Any], argv: List[str]) -> Optional[Build]:
+    """Build a program by what is faster than its command; None where only the command can tell."""
+    warm = recipe["warm"]
+    if not warm:
+        return None
+    if warm["kind"] == "service":
+        return _build_by_service(judge, program, recipe, argv)
+    source = program["files"][program["main"]]
+    flags = judge.headers.flags(warm, source, lambda header: _prepare(judge, recipe, header))
+    if flags is None:
+        return None
+    build = _build(judge, program, recipe, [argv[0], *flags, *argv[1:]])
+    if build.row is None or (build.is_certain and _PREPARED not in build.row.get("stderr", "")):
+        return build
+    os.close(build.archive)
+    return None
+
+
+def _build_by_service(judge: Any, program: Dict[str, Any], recipe: Dict[str, Any], argv: List[str]) -> Optional[Build]:
+    """Build a program by a compiler that stays."""
+    limits = recipe["build_limits"]
+    answer = judge.compilers.compile(recipe["warm"], argv[1:], program["files"], limits)
+    if answer is None:
+        return None
+    out, err = (text.decode("utf-8", "replace") for text in (answer.stdout, answer.stderr))
+    end = _classify.CommandEnd(stage="build", wait_status=answer.exit_code << 8, stdout=out, stderr=err)
+    status, message = _classify.classify_command(end, recipe["ending"])
+    if status == "compile_error":
+        row: Dict[str, Any] = {
+            "status": status,
+            "cpu_s": round(answer.cpu_s, 6),
+            "wall_s": round(answer.wall_s, 6),
+            "peak_memory_bytes": answer.resident_bytes,
+            "exit_code": answer.exit_code,
+        }
+        n_kept = limits["stdout_bytes"]
+        texts = (text[:n_kept].decode("utf-8", "replace") for text in (answer.stdout, answer.stderr))
+        row.update((k, v) for k, v in zip(("message", "stdout", "stderr"), (_BUILD + message, *texts)) if v)
+        if max(len(answer.stdout), len(answer.stderr)) > n_kept:
+            row["truncated"] = True
+        return Build(_new_archive(), answer.cpu_s, answer.wall_s, row)
+    top = _command.OUT + "/"
+    if status != "passed" or not all(name.startswith(top) and ".." not in name for name, _ in answer.files):
+        return None
+    archive = _new_archive()
+    try:
+        with open(archive, "wb", closefd=False) as file:
+            file.writelines(
+                _archive.head(os.fsencode(name[len(top) :]), 0o644, len(content)) + content
+                for name, content in answer.files
+            )
+    except OSError:
         os.close(archive)
-    return build, True
+        return None
+    return Build(archive, answer.cpu_s, answer.wall_s, None)
+
+
+def _prepare(judge: Any, recipe: Dict[str, Any], header: Dict[str, Any]) -> str:
+    """Prepare a header and put it where builds can read it; give why that can't be, or nothing."""
+    order = {
+        "files": {**header["files"], **{_command.OUT + "/" + name: text for name, text in header["files"].items()}},
+        "argv": header["build"],
+        "env": recipe["env"],
+        "unpack": False,
+        "collect": True,
+    }
+    archive = _new_archive()
+    try:
+        stage = Stage(judge, order, {**recipe["build_limits"], "file_bytes": _HEADER_BYTES}, archive)
+        status, message = stage.verdict("build", recipe["ending"])
+        return message or status if status != "passed" else judge.zygote.furnish(archive)
+    finally:
+        os.close(archive)
+
+
+def _new_archive() -> int:
+    return os.memfd_create("build", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
