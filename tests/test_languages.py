@@ -403,14 +403,47 @@ def test_a_language_whose_self_test_fails_is_never_scored() -> None:
         ce.evaluate(ce.ProblemSet([problem]), ce.CanonicalSampler(), executor)
 
 
-def test_a_toolchain_that_breaks_in_a_job_is_our_fault() -> None:
-    language = broken_language(ending=Ending(fault="cannot open shared object", compile_stderr="[Ss]yntax error"))
+def test_a_toolchain_that_breaks_in_a_job_is_our_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tool = tmp_path / "bin" / "shell"
+    tool.parent.mkdir()
+    tool.write_text('#!/bin/sh\nexec /bin/sh "$@"\n')
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tool.parent}:/usr/bin:/bin")
+    language = broken_language(tools={"sh": ("shell",)})
+
+    with ce.LocalExecutor(workers=1, languages=[language]) as executor:
+        before = run(executor, language, "true")
+        tool.unlink()
+        after = run(executor, language, "true")
+
+    assert before.status is Status.PASSED
+    assert after.status is Status.SANDBOX_ERROR
+    assert "No such file" in after.message
+
+
+def test_a_program_that_plays_a_broken_toolchain_fails() -> None:
+    """What breaks is not scored, so a program must not be able to look like it."""
+    ending = Ending(fault="cannot open shared object", compile_stderr="[Ss]yntax error")
+    language = broken_language(ending=ending)
 
     with ce.LocalExecutor(workers=1, languages=[language]) as executor:
         execution = run(executor, language, "echo 'libc: cannot open shared object file' >&2; exit 127")
 
-    assert execution.status is Status.SANDBOX_ERROR
-    assert "the toolchain broke" in execution.message
+    assert execution.status is Status.FAILED
+    assert "cannot open shared object" in execution.message
+
+
+def test_a_source_that_crashes_its_compiler_does_not_compile() -> None:
+    build = ("{sh}", "-c", 'grep -q CRASH "$0" && kill -SEGV $$; cp "$0" out/program', "{main}")
+    language = broken_language(
+        build=build, run=("{sh}", "out/program"), self_test=SelfTest(passing="true", wrong="false", broken="CRASH")
+    )
+
+    with ce.LocalExecutor(workers=1, languages=[language]) as executor:
+        execution = run(executor, language, "# CRASH")
+
+    assert execution.status is Status.COMPILE_ERROR
+    assert "died of SIGSEGV" in execution.message
 
 
 # ------------------------------------------------------------------------------------------------ runs

@@ -255,7 +255,7 @@ PHP = Language(
     ending=Ending(
         compile_stdout=r"PHP Parse error|Parse error: ",
         compile_stderr=r"PHP Parse error|Parse error: ",
-        memory=r"Allowed memory size of|Out of memory \(allocated",
+        memory=r"Allowed memory size of|^Out of memory|mmap\(\) failed: \[12\]",
         fault=_FAULT,
     ),
     stop=("\nfunction", "\n?>", "\n//", "\n#"),

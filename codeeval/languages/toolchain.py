@@ -56,15 +56,25 @@ class Toolchain:
             "env": {"PATH": self.path, **{name: _expanded(value, words) for name, value in record.env.items()}},
             "ending": ending,
             "warm": warm.recipe(record.warm, words, self.identity) if record.warm else None,
+            "self_test": self._self_test(program, record),
             "toolchain": self.identity,
         }
+
+    def _self_test(self, program: Program, record: Language) -> dict[str, Any] | None:
+        """Give the program that must pass, to be tried where a toolchain seems broken; it has the same main file."""
+        suits = PurePosixPath(program.main).stem == PurePosixPath(record.main).stem
+        limits = dataclasses.replace(record.run_limits, memory_bytes=max(program.limits.memory_bytes, 1 << 30))
+        test = {"files": {program.main: record.self_test.passing}, "main": program.main}
+        return {**test, "limits": dataclasses.asdict(limits)} if suits else None
 
     def build_s(self, program: Program) -> float:
         """Give the wall-clock seconds that building a program may take, all its builds together."""
         record = self.language.under(program.protocol)
         n_builds = (record.build is not None) + bool(record.second_build)
-        # Where a warm compiler has used up its time, the command gets its own.
-        return record.build_limits.wall_s * n_builds * (2 if record.warm else 1)
+        # Where a warm compiler has used up its time, the command gets its own. A program that makes its toolchain look
+        # broken is built again, and the self-test's between the two.
+        build_s = 3 * record.build_limits.wall_s * n_builds * (2 if record.warm else 1)
+        return build_s + program.limits.wall_s + record.run_limits.wall_s
 
     def version(self) -> str:
         """Ask the tools for their version.

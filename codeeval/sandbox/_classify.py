@@ -117,7 +117,10 @@ class CommandEnd(NamedTuple):
 
 
 def classify_command(end: CommandEnd, ending: Dict[str, Any], proof: str = "") -> Tuple[str, str]:
-    """Give (status, one line that says what happened); a build that succeeds has "passed".
+    """Give (status, one line that says what happened).
+
+    A build that succeeds has "passed". "broken" is what looks as if the toolchain was to blame, and is no status yet:
+    a program can look like it on purpose.
 
     Args:
         end: what is known.
@@ -129,14 +132,14 @@ def classify_command(end: CommandEnd, ending: Dict[str, Any], proof: str = "") -
     if not crash and _holds(end, ending):
         return _held(end, ending, proof)
     if any(_found(ending["fault"], text) for text in streams):
-        return "sandbox_error", "the toolchain broke: %s" % telling_line(end)
+        return "broken", "the toolchain broke: %s" % telling_line(end, ending["fault"])
     if any(_found(ending["memory"], text) for text in streams):
         return "memory_exceeded", telling_line(end, ending["memory"])
     if crash == "SIGXCPU" or (crash == "SIGKILL" and end.cpu_s >= end.cpu_limit_s):
         return "timed_out", "cpu: the kernel stopped it after %.1f CPU seconds" % end.cpu_s
     if end.stage == "build":
         if crash:
-            return "sandbox_error", "the compiler died of %s: %s" % (crash, telling_line(end))
+            return "broken", "the compiler died of %s: %s" % (crash, telling_line(end))
         return "compile_error", telling_line(end)
     if crash:
         if ending["assertion"] and _found(ending["assertion"], end.stderr):

@@ -22,6 +22,8 @@ __all__ = ["BuildCache", "judge_language"]
 
 #: How many builds a worker keeps, and how many bytes of them.
 _MAX_BUILDS, _MAX_BYTES = 64, 1 << 26
+#: Begins the messages about builds.
+_BUILD = "build: "
 #: Python 3.8 has no names for these: no writing, growing, shrinking or unsealing.
 _F_ADD_SEALS, _ALL_SEALS = 1033, 8 | 4 | 2 | 1
 #: A prepared header is larger than what programs may write.
@@ -45,6 +47,7 @@ class Stage:
         self.box = box
         self.reply = reply
         self.wait_status, self.cpu_s, self.peak_bytes, self.start_errno = box.close()
+        self.lost = ""
         if len(reply) == 6:
             _, self.wait_status, user_s, system_s, self.peak_bytes, self.lost = reply
             self.cpu_s = user_s + system_s
@@ -76,7 +79,7 @@ class Stage:
         if not self.reply:
             return "sandbox_error", "the process that watched the %s died of it" % name
         if self.reply[0] == "unstarted":
-            return "sandbox_error", "the toolchain broke: %s" % self.reply[1]
+            return "broken", "the toolchain broke: %s" % self.reply[1]
         (out, is_out_whole), (err, is_err_whole) = self.text(box.out), self.text(box.err)
         end = _classify.CommandEnd(
             stage=name,
@@ -154,16 +157,37 @@ class BuildCache:
 
 def judge_language(judge: Any, program: Dict[str, Any]) -> Dict[str, Any]:
     """Build one program and run it, give its execution as `Execution.to_dict` would."""
-    recipe, check = program["recipe"], program["check"]
-    row: Dict[str, Any] = {}
-    for argv in recipe["builds"] or [None]:
-        row = _judge_one(judge, program, recipe, argv)
-        if row["status"] in ("passed", "sandbox_error"):
-            break
-    row["strength"] = check["strength"]
+    row = _judge(judge, program)
+    if row["status"] == "broken" and _works(judge, program):
+        row = _judge(judge, program)  # it may have been the machine
+        if row["status"] == "broken":
+            # The toolchain builds and runs another program: it is this one that makes it look broken.
+            row["status"] = "compile_error" if row["message"].startswith(_BUILD) else "failed"
+    if row["status"] == "broken":
+        row["status"] = "sandbox_error"
+    row["strength"] = program["check"]["strength"]
     passed, message = row["status"] == "passed", row.get("message", "")
     row["tests"] = [["0", passed, message] if message else ["0", passed]]
     return row
+
+
+def _judge(judge: Any, program: Dict[str, Any]) -> Dict[str, Any]:
+    """Build and run a program in each of the ways that there are, until it passes."""
+    recipe = program["recipe"]
+    row: Dict[str, Any] = {}
+    for argv in recipe["builds"] or [None]:
+        row = _judge_one(judge, program, recipe, argv)
+        if row["status"] in ("passed", "sandbox_error", "broken"):
+            break
+    return row
+
+
+def _works(judge: Any, program: Dict[str, Any]) -> bool:
+    """Whether the toolchain builds and runs the program of its self-test."""
+    test = program["recipe"]["self_test"]
+    if test is None or program["files"] == test["files"]:
+        return False
+    return bool(_judge(judge, {**program, **test, "stdin": "", "check": {"parameters": {}}})["status"] == "passed")
 
 
 def _judge_one(
@@ -209,7 +233,7 @@ def _build(judge: Any, program: Dict[str, Any], recipe: Dict[str, Any], argv: Li
         os.close(archive)
         raise
     status, message = stage.verdict("build", recipe["ending"])
-    row = None if status == "passed" else stage.row(status, "build: " + message)
+    row = None if status == "passed" else stage.row(status, _BUILD + message)
     return Build(archive, stage.cpu_s, stage.box.wall_s, row)
 
 
@@ -250,7 +274,7 @@ def _build_by_service(judge: Any, program: Dict[str, Any], recipe: Dict[str, Any
         }
         n_kept = limits["stdout_bytes"]
         texts = (text[:n_kept].decode("utf-8", "replace") for text in (answer.stdout, answer.stderr))
-        row.update((k, v) for k, v in zip(("message", "stdout", "stderr"), ("build: " + message, *texts)) if v)
+        row.update((k, v) for k, v in zip(("message", "stdout", "stderr"), (_BUILD + message, *texts)) if v)
         if max(len(answer.stdout), len(answer.stderr)) > n_kept:
             row["truncated"] = True
         return Build(_new_archive(), answer.cpu_s, answer.wall_s, row)
