@@ -47,7 +47,7 @@ def serve(order: Dict[str, Any], send: Callable[[List[Any]], None], confine: Cal
     box = os.getcwd()
     env = {**os.environ, **{name: value.replace("{box}", box) for name, value in order["env"].items()}}
     trouble, theirs = os.pipe()
-    pid = os.fork()
+    pid = _namespaces.clone(0)
     if pid == 0:
         _become(order["argv"], env, theirs, confine)
     os.close(theirs)
