@@ -269,6 +269,7 @@ class _Judge:
         self.compiled: Dict[str, Any] = {}
         self.foresight = Foresight()
         self.builds = _languages.BuildCache()
+        self.caches = _languages.CompilerCaches()
         self.compilers = _warm.Compilers(caller.fileno(), zygote, group)
         self.headers = _headers.Headers()
         self.no_archive = os.open(os.devnull, os.O_RDONLY)

@@ -18,10 +18,12 @@ from typing import Any, Dict, List, Optional, Tuple
 from codeeval.sandbox import _archive, _classify, _command, _root
 from codeeval.sandbox._box import Stop
 
-__all__ = ["BuildCache", "judge_language"]
+__all__ = ["BuildCache", "CompilerCaches", "judge_language"]
 
 #: How many builds a worker keeps, and how many bytes of them.
 _MAX_BUILDS, _MAX_BYTES = 64, 1 << 26
+#: A compiler's cache is made when there is another program after so many.
+_WORTH_BUILDS = 1
 #: Begins the messages about builds.
 _BUILD = "build: "
 #: Python 3.8 has no names for these: no writing, growing, shrinking or unsealing.
@@ -155,6 +157,49 @@ class BuildCache:
             os.close(self._builds.popitem(last=False)[1].archive)
 
 
+class CompilerCaches:
+    """What compilers keep for themselves about their standard library: made once per worker, from a source of ours.
+
+    A compiler that starts with an empty cache would look at the library anew for each program. It gets a copy, in its
+    own box: what one program's build puts there is gone with the box.
+    """
+
+    def __init__(self) -> None:
+        self._wishes: Dict[str, int] = {}
+        self._archives: Dict[str, int] = {}
+
+    def copy(self, judge: Any, recipe: Dict[str, Any], argv: List[str], archive: int) -> bool:
+        """Put a copy of a compiler's cache into an empty archive; say whether there is one."""
+        key = recipe["toolchain"]
+        self._wishes[key] = self._wishes.get(key, 0) + 1
+        if self._wishes[key] > _WORTH_BUILDS and key not in self._archives:
+            self._archives[key] = self._make(judge, recipe, argv)
+        kept = self._archives.get(key, -1)
+        if kept < 0:
+            return False
+        size, at = os.fstat(kept).st_size, 0
+        while at < size:
+            at += os.pwrite(archive, os.pread(kept, _archive.CHUNK, at), at)
+        return True
+
+    def _make(self, judge: Any, recipe: Dict[str, Any], argv: List[str]) -> int:
+        """Build a source of ours with an empty cache and keep what that leaves there; -1 where it doesn't build."""
+        cache = recipe["cache"]
+        collect = cache["directory"]
+        order = {"files": cache["files"], "argv": argv, "env": recipe["env"], "unpack": "", "collect": collect}
+        archive = _new_archive()
+        try:
+            stage = Stage(judge, order, recipe["build_limits"], archive)
+        except BaseException:
+            os.close(archive)
+            raise
+        if stage.verdict("build", recipe["ending"])[0] != "passed":
+            os.close(archive)
+            return -1
+        fcntl.fcntl(archive, _F_ADD_SEALS, _ALL_SEALS)
+        return archive
+
+
 def judge_language(judge: Any, program: Dict[str, Any]) -> Dict[str, Any]:
     """Build one program and run it, give its execution as `Execution.to_dict` would."""
     row = _judge(judge, program)
@@ -193,7 +238,7 @@ def _works(judge: Any, program: Dict[str, Any]) -> bool:
 def _judge_one(
     judge: Any, program: Dict[str, Any], recipe: Dict[str, Any], argv: Optional[List[str]]
 ) -> Dict[str, Any]:
-    order = {"files": program["files"], "argv": recipe["run"], "env": recipe["env"], "unpack": False, "collect": False}
+    order = {"files": program["files"], "argv": recipe["run"], "env": recipe["env"], "unpack": "", "collect": ""}
     build = None
     if argv is not None:
         build, is_new = _built(judge, program, recipe, argv)
@@ -202,7 +247,7 @@ def _judge_one(
             if not is_new:
                 row.update(cpu_s=0.0, wall_s=0.0)
             return row
-        order["unpack"] = True
+        order["unpack"] = _command.OUT
     archive = build.archive if build is not None else judge.no_archive
     stage = Stage(judge, order, program["limits"], archive, program["stdin"].encode("utf-8", "surrogatepass"))
     return stage.row(*stage.verdict("run", recipe["ending"], program["check"]["parameters"].get("proof", "")))
@@ -225,8 +270,10 @@ def _built(judge: Any, program: Dict[str, Any], recipe: Dict[str, Any], argv: Li
 
 def _build(judge: Any, program: Dict[str, Any], recipe: Dict[str, Any], argv: List[str]) -> Build:
     """Build a program by its command, in a box."""
-    order = {"files": program["files"], "argv": argv, "env": recipe["env"], "unpack": False, "collect": True}
+    order = {"files": program["files"], "argv": argv, "env": recipe["env"], "unpack": "", "collect": _command.OUT}
     archive = _new_archive()
+    if recipe["cache"] and judge.caches.copy(judge, recipe, argv, archive):
+        order["unpack"] = recipe["cache"]["directory"]
     try:
         stage = Stage(judge, order, recipe["build_limits"], archive)
     except BaseException:
@@ -300,8 +347,8 @@ def _prepare(judge: Any, recipe: Dict[str, Any], header: Dict[str, Any]) -> str:
         "files": {**header["files"], **{_command.OUT + "/" + name: text for name, text in header["files"].items()}},
         "argv": header["build"],
         "env": recipe["env"],
-        "unpack": False,
-        "collect": True,
+        "unpack": "",
+        "collect": _command.OUT,
     }
     archive = _new_archive()
     try:
