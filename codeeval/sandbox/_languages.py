@@ -16,9 +16,9 @@ import os
 from typing import Any, Dict, List, Optional, Tuple
 
 from codeeval.sandbox import _archive, _classify, _command, _root
-from codeeval.sandbox._box import Stop
+from codeeval.sandbox._box import Box, Stop
 
-__all__ = ["BuildCache", "CompilerCaches", "judge_language"]
+__all__ = ["BuildCache", "CompilerCaches", "judge_language", "run_language"]
 
 #: How many builds a worker keeps, and how many bytes of them.
 _MAX_BUILDS, _MAX_BYTES = 64, 1 << 26
@@ -202,29 +202,44 @@ class CompilerCaches:
 
 def judge_language(judge: Any, program: Dict[str, Any]) -> Dict[str, Any]:
     """Build one program and run it, give its execution as `Execution.to_dict` would."""
-    row = _judge(judge, program)
-    if row["status"] == "broken" and _works(judge, program):
-        row = _judge(judge, program)  # it may have been the machine
-        if row["status"] == "broken":
-            # The toolchain builds and runs another program: it is this one that makes it look broken.
-            row["status"] = "compile_error" if row["message"].startswith(_BUILD) else "failed"
-    if row["status"] == "broken":
-        row["status"] = "sandbox_error"
+    row, _ = run_language(judge, program, program["limits"], program["stdin"].encode("utf-8", "surrogatepass"))
     row["strength"] = program["check"]["strength"]
     passed, message = row["status"] == "passed", row.get("message", "")
     row["tests"] = [["0", passed, message] if message else ["0", passed]]
     return row
 
 
-def _judge(judge: Any, program: Dict[str, Any]) -> Dict[str, Any]:
+def run_language(
+    judge: Any, program: Dict[str, Any], limits: Dict[str, Any], stdin: bytes
+) -> Tuple[Dict[str, Any], Optional[Box]]:
+    """Build one program, unless that was done before, and run it once.
+
+    Returns:
+        How that ended, as `Execution.to_dict` would say it, but for the check's parts; the box of the run, which has
+        its output, or None where there was no run.
+    """
+    row, box = _run(judge, program, limits, stdin)
+    if row["status"] == "broken" and _works(judge, program):
+        row, box = _run(judge, program, limits, stdin)  # it may have been the machine
+        if row["status"] == "broken":
+            # The toolchain builds and runs another program: it is this one that makes it look broken.
+            row["status"] = "compile_error" if row["message"].startswith(_BUILD) else "failed"
+    if row["status"] == "broken":
+        row["status"] = "sandbox_error"
+    return row, box
+
+
+def _run(
+    judge: Any, program: Dict[str, Any], limits: Dict[str, Any], stdin: bytes
+) -> Tuple[Dict[str, Any], Optional[Box]]:
     """Build and run a program in each of the ways that there are, until it passes."""
-    recipe = program["recipe"]
     row: Dict[str, Any] = {}
-    for argv in recipe["builds"] or [None]:
-        row = _judge_one(judge, program, recipe, argv)
+    box: Optional[Box] = None
+    for argv in program["recipe"]["builds"] or [None]:
+        row, box = _run_one(judge, program, argv, limits, stdin)
         if row["status"] in ("passed", "sandbox_error", "broken"):
             break
-    return row
+    return row, box
 
 
 def _works(judge: Any, program: Dict[str, Any]) -> bool:
@@ -232,25 +247,28 @@ def _works(judge: Any, program: Dict[str, Any]) -> bool:
     test = program["recipe"]["self_test"]
     if test is None or program["files"] == test["files"]:
         return False
-    return bool(_judge(judge, {**program, **test, "stdin": "", "check": {"parameters": {}}})["status"] == "passed")
+    row, _ = _run(judge, {**program, "files": test["files"], "check": {"parameters": {}}}, test["limits"], b"")
+    return bool(row["status"] == "passed")
 
 
-def _judge_one(
-    judge: Any, program: Dict[str, Any], recipe: Dict[str, Any], argv: Optional[List[str]]
-) -> Dict[str, Any]:
+def _run_one(
+    judge: Any, program: Dict[str, Any], argv: Optional[List[str]], limits: Dict[str, Any], stdin: bytes
+) -> Tuple[Dict[str, Any], Optional[Box]]:
+    recipe = program["recipe"]
     order = {"files": program["files"], "argv": recipe["run"], "env": recipe["env"], "unpack": "", "collect": ""}
-    build = None
+    archive = judge.no_archive
     if argv is not None:
         build, is_new = _built(judge, program, recipe, argv)
         if build.row is not None:
             row = dict(build.row)
             if not is_new:
                 row.update(cpu_s=0.0, wall_s=0.0)
-            return row
+            return row, None
         order["unpack"] = _command.OUT
-    archive = build.archive if build is not None else judge.no_archive
-    stage = Stage(judge, order, program["limits"], archive, program["stdin"].encode("utf-8", "surrogatepass"))
-    return stage.row(*stage.verdict("run", recipe["ending"], program["check"]["parameters"].get("proof", "")))
+        archive = build.archive
+    stage = Stage(judge, order, limits, archive, stdin)
+    proof = program["check"]["parameters"].get("proof", "")
+    return stage.row(*stage.verdict("run", recipe["ending"], proof)), stage.box
 
 
 def _built(judge: Any, program: Dict[str, Any], recipe: Dict[str, Any], argv: List[str]) -> Tuple[Build, bool]:
