@@ -27,7 +27,7 @@ from codeeval.executors.base import Executor
 from codeeval.program import Execution, Program, Status, Strength
 from codeeval.sandbox import GUARANTEES, Sandbox
 from codeeval.sandbox.guarantees import reasons, report_on
-from codeeval.sandbox.worker import ENDLESS, ENDLESS_NOTE, NOT_RUN, START_S, Setup, Worker, facts_of, harness_digest
+from codeeval.sandbox.worker import ENDLESS, ENDLESS_NOTE, NOT_RUN, Setup, Worker, facts_of, harness_digest
 
 if TYPE_CHECKING:
     pass
@@ -371,7 +371,7 @@ class _Shift:
             del self.busy[worker.connection]
             self.crew.dismiss(worker, kill=True)
             if worker.facts is None:
-                raise SandboxError(f"a worker did not start within {START_S:g} seconds")
+                raise SandboxError(f"a worker did not start within {worker.start_s:g} seconds")
             if program is not None:
                 yield from self.try_again(index, program, "the worker did not answer, twice")
 

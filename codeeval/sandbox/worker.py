@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from codeeval.program import Program
 
-__all__ = ["ENDLESS", "ENDLESS_NOTE", "NOT_RUN", "START_S", "Setup", "Worker", "facts_of", "harness_digest"]
+__all__ = ["ENDLESS", "ENDLESS_NOTE", "NOT_RUN", "Setup", "Worker", "facts_of", "harness_digest"]
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 
@@ -58,8 +58,8 @@ _KEPT_VARIABLES = (
     "SYSTEMROOT",
 )
 
-#: Seconds that a worker may take to start: its interpreter, and everything that is preloaded.
-START_S = 60.0
+#: Seconds that a worker may take to start: its interpreter, and then what is preloaded, for each module.
+START_S, PRELOAD_S = 60.0, 10.0
 #: Seconds beyond all limits, which the judge keeps itself, after which one that says nothing is taken for stuck.
 _GRACE_S = 50.0
 #: Seconds that a worker may take to leave, once told to.
@@ -98,6 +98,11 @@ class Setup:
         # There is no display, and each program would try matplotlib's other backends anew.
         return {**kept, **threads, **fixed, "MPLBACKEND": "Agg", **self.env}
 
+    @property
+    def start_s(self) -> float:
+        """Seconds that a worker may take to start, also on a busy machine."""
+        return START_S + PRELOAD_S * len(self.preload)
+
     def config(self) -> dict[str, Any]:
         """Give the first message to a worker.
 
@@ -124,6 +129,7 @@ class Worker:
         from multiprocess.connection import Connection
 
         command, config = setup.command(), setup.config()
+        self.start_s = setup.start_s
         try:
             with contextlib.ExitStack() as undo, _standard_descriptors_taken():
                 # Made here, so that a worker which dies before it says a word leaves nothing that nobody knows of.
@@ -169,7 +175,7 @@ class Worker:
         """Hand over a program; its execution comes back on the connection."""
         self.index, self.program = index, program
         if self.facts is None:
-            self.deadline = time.monotonic() + START_S
+            self.deadline = time.monotonic() + self.start_s
         else:
             self.expect_verdict()
         self.connection.send_bytes(message)
@@ -196,8 +202,8 @@ class Worker:
         Raises:
             SandboxError: it could not start, died, or takes too long.
         """
-        if not self.connection.poll(START_S):
-            raise SandboxError(f"a worker did not start within {START_S:g} seconds")
+        if not self.connection.poll(self.start_s):
+            raise SandboxError(f"a worker did not start within {self.start_s:g} seconds")
         try:
             message = self.receive()
         except (EOFError, OSError, ValueError) as error:
