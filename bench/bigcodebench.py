@@ -2,7 +2,7 @@
 
     python bench/bigcodebench.py canonical --python ENV/bin/python --data ../shared/data [--subset hard]
     python bench/bigcodebench.py recorded  --python ENV/bin/python --data ../shared/data [--subset hard]
-    python bench/bigcodebench.py speed     --python ENV/bin/python --data ../shared/data --original FOLDER [--subset hard]
+    python bench/bigcodebench.py speed     --python ENV/bin/python --data ../shared/data --original FOLDER
 
 ENV has the packages that the benchmark pins (`codeeval.environments`). `recorded` judges a model's completions under
 the protocol `bigcodebench` and compares with the record of the original evaluator. A time-out by the wall clock that
@@ -158,9 +158,8 @@ def _speed(problems: ce.ProblemSet, options: argparse.Namespace) -> None:
     print(f"CPU time by {meter.kind}\n\n| tool | CPU s | wall s | CPU s per sample |\n|---|---:|---:|---:|", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         rows, ours, theirs = (Path(folder) / name for name in ("programs.json", "ours.json", "theirs.json"))
-        texts = {
-            p.task_id: [q.code, q.check.source if q.check else ""] for p, q in zip(problems, programs, strict=True)
-        }
+        pairs = zip(problems, programs, strict=True)
+        texts = {problem.task_id: [program.code, program.check.source] for problem, program in pairs if program.check}
         rows.write_text(json.dumps(texts))
         numbers = ",".join(task_id.rpartition("/")[2] for task_id in texts)
         data = ["--data", str(options.data), "--subset", options.subset, "--python", options.python]
