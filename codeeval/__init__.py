@@ -14,12 +14,12 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from codeeval import errors, extract, formats
+    from codeeval import environments, errors, extract, formats, languages
     from codeeval.benchmarks import available, load
     from codeeval.cache import VerdictCache
     from codeeval.callbacks import Callback, ProgressBar
     from codeeval.card import report_card
-    from codeeval.comparison import Comparison, compare, compare_many
+    from codeeval.comparison import ByLanguage, Comparison, by_language, compare, compare_many
     from codeeval.errors import (
         CodeEvalError,
         DatasetError,
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from codeeval.executors import Executor, LocalExecutor
     from codeeval.extract import Extraction, continuation, fenced, sanitize, stop_at, syncheck, until_stop
     from codeeval.extractors_compared import ExtractorComparison, compare_extractors
+    from codeeval.ground_truth import ground_truth
     from codeeval.history import History
     from codeeval.metrics import (
         BestAtK,
@@ -58,13 +59,15 @@ if TYPE_CHECKING:
     from codeeval.samplers import CanonicalSampler, FunctionSampler, RecordedSampler, Sampler
     from codeeval.sandbox import Sandbox
     from codeeval.store import load_results
-    from codeeval.suites import CallSuite, Oracle, ScriptSuite, StdioSuite, Suite, UnittestSuite
+    from codeeval.suites import CallSuite, Oracle, ScriptSuite, SourceSuite, StdioSuite, Suite, UnittestSuite
+    from codeeval.truth import GroundTruth
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Attempt",
     "BestAtK",
+    "ByLanguage",
     "ByTag",
     "CallSuite",
     "Callback",
@@ -81,6 +84,7 @@ __all__ = [
     "ExtractorComparison",
     "FunctionSampler",
     "GPassAtK",
+    "GroundTruth",
     "History",
     "InvalidProblem",
     "Limits",
@@ -105,6 +109,7 @@ __all__ = [
     "SamplingError",
     "Sandbox",
     "ScriptSuite",
+    "SourceSuite",
     "Status",
     "StatusRates",
     "StdioSuite",
@@ -116,10 +121,12 @@ __all__ = [
     "UnittestSuite",
     "VerdictCache",
     "available",
+    "by_language",
     "compare",
     "compare_extractors",
     "compare_many",
     "continuation",
+    "environments",
     "errors",
     "evaluate",
     "evaluate_async",
@@ -127,6 +134,8 @@ __all__ = [
     "fenced",
     "formats",
     "generate",
+    "ground_truth",
+    "languages",
     "load",
     "load_results",
     "pass_at_k",
@@ -148,12 +157,13 @@ _NAMES = {
     "cache": "VerdictCache",
     "callbacks": "Callback ProgressBar",
     "card": "report_card",
-    "comparison": "Comparison compare compare_many",
+    "comparison": "ByLanguage Comparison by_language compare compare_many",
     "errors": "CodeEvalError DatasetError ExecutionError InvalidProblem NotComparable ResultsError SamplingError",
     "evaluate": "evaluate evaluate_async generate rescore",
     "executors": "Executor LocalExecutor",
     "extract": "Extraction continuation fenced sanitize stop_at syncheck until_stop",
     "extractors_compared": "ExtractorComparison compare_extractors",
+    "ground_truth": "ground_truth",
     "history": "History",
     "metrics": "BestAtK ByTag GPassAtK MajorityAtK Metric PassAtK PassPowK StatusRates TestPassFraction "
     "TruncationRates plan",
@@ -168,7 +178,8 @@ _NAMES = {
     "samplers": "CanonicalSampler FunctionSampler RecordedSampler Sampler",
     "sandbox": "Sandbox",
     "store": "load_results",
-    "suites": "CallSuite Oracle ScriptSuite StdioSuite Suite UnittestSuite",
+    "suites": "CallSuite Oracle ScriptSuite SourceSuite StdioSuite Suite UnittestSuite",
+    "truth": "GroundTruth",
 }
 _HOMES = {name: f"codeeval.{home}" for home, names in _NAMES.items() for name in names.split()}
 

@@ -131,7 +131,10 @@ class Check:
     run_all: bool = True
     "Whether the tests after the first failure are run too."
     test_limits_s: tuple[float, ...] = ()
-    "CPU seconds of each test: none, one for all, or one for each."
+    "Seconds of each test: none, one for all, or one for each."
+    test_clock: Literal["cpu", "wall"] = "cpu"
+    """What these seconds are: `cpu` seconds, behind which stands three times as much of wall-clock time and ten seconds
+    more; or `wall`-clock seconds from the call. Time in which there was no core to run on counts in neither."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Mapping proxies, the frozen default of empty mappings, cannot be pickled themselves.

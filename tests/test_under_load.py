@@ -117,7 +117,7 @@ def test_usage_adds_up_a_process_whose_name_looks_like_numbers() -> None:
         used = _tree.usage("/proc", [child.pid])
 
         assert 0.28 <= used.cpu_s < 2.0
-        assert used.memory_bytes > 1 << 20
+        assert used.n_processes == 1
         assert used.waited_s >= 0.0
     finally:
         child.kill()

@@ -29,11 +29,13 @@ _BUILT_IN = {
     "humaneval-infilling": "codeeval.benchmarks.infilling:infilling",
     "humaneval-stripped": "codeeval.benchmarks.humaneval:humaneval_stripped",
     "humaneval-unstripped": "codeeval.benchmarks.humaneval:humaneval_unstripped",
+    "humanevalpack": "codeeval.benchmarks.humanevalpack:humanevalpack",
     "humanevalpack-python": "codeeval.benchmarks.humanevalpack:humanevalpack_python",
     "instruct-humaneval": "codeeval.benchmarks.instruct_humaneval:instruct_humaneval",
     "mbpp": "codeeval.benchmarks.mbpp:mbpp",
     "mbpp+": "codeeval.benchmarks.evalplus:mbpp_plus",
     "mbpp-sanitized": "codeeval.benchmarks.mbpp:mbpp_sanitized",
+    "multipl-e": "codeeval.benchmarks.multipl_e:multipl_e",
     "quixbugs": "codeeval.benchmarks.quixbugs:quixbugs",
 }
 _GROUP = "codeeval.benchmarks"

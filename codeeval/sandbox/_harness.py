@@ -14,6 +14,8 @@ beyond what it says, and it never holds a test (except for same-box tests), an e
     ["answer", value] | ["raised", …]                      ["call", number, args, kwargs]: a function of the test's
     With a protocol's name in place of the calls, the rest is as `_unittest` has it.
 
+A message that is no list is an order to run a command; see `_command`.
+
 All this goes over the control socket, whose judge waits for each reply. The answers to foreseen calls go into a pipe
 that the judge doesn't wait for.
 """
@@ -30,9 +32,9 @@ import sys
 import time
 import traceback
 import types
-from typing import Any, Dict, List, Mapping, NoReturn
+from typing import Any, Callable, Dict, List, Mapping, NoReturn
 
-from codeeval.sandbox import _codec, _testroom
+from codeeval.sandbox import _codec, _command, _testroom
 
 __all__ = ["STARTED", "frame", "rehearse", "run"]
 
@@ -44,15 +46,16 @@ _NOTHING: Mapping[str, Any] = types.MappingProxyType({})
 _HERE = os.path.dirname(__file__)
 
 
-def run(control: int, ahead: int) -> NoReturn:
+def run(control: int, ahead: int, confine: Callable[[], None] = lambda: None) -> NoReturn:
     """Serve one job on the control socket, then leave without finalisation.
 
     Args:
         control: the socket.
         ahead: the pipe that takes the answers to foreseen calls.
+        confine: what a command that may not start further processes must do before it begins.
     """
     os.write(ahead, STARTED.pack(time.monotonic()))
-    _Child(control, ahead).serve()
+    _Child(control, ahead).serve(confine)
     os._exit(0)
 
 
@@ -132,9 +135,12 @@ class _Child:
         self.filename = self.code_text = ""
         self.stdout, self.stderr = sys.stdout, sys.stderr
 
-    def serve(self) -> None:
+    def serve(self, confine: Callable[[], None] = lambda: None) -> None:
         program = self.receive()
         if program is None:
+            return
+        if type(program) is dict:
+            _command.serve(program, self.send, confine)
             return
         calls = program.pop()
         if calls is None:

@@ -32,11 +32,15 @@ from codeeval.sandbox import (
     _classify,
     _codec,
     _files,
+    _headers,
     _landlock,
+    _languages,
+    _rlimits,
     _root,
     _seccomp,
     _stdio,
     _unittest,
+    _warm,
     _zygote,
 )
 from codeeval.sandbox._box import MAX_S, Box, CallerGone, Stop, ZygoteLost, bounds
@@ -80,12 +84,12 @@ def main(fd: int) -> None:
         return
     group = _group_of(zygote, config)
     _shrink()
-    waiting = _Waiting()  # opened before the layers, which don't let /proc be read
+    machine = _Machine()  # opens what it reads before the layers, which don't let /proc be read
     boxed = _box_in(config, outer, group)
     lost: Optional[ZygoteLost] = None
     try:
         caller.send({"ready": {**_describe(zygote), "judge": boxed, "groups": group.paths if group else []}})
-        judge = _Judge(caller, zygote, waiting, group)
+        judge = _Judge(caller, zygote, machine, group)
         while True:
             request = caller.receive()
             if request is None:
@@ -125,7 +129,7 @@ def _shrink() -> None:
     null = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1):
         os.dup2(null, stream)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _rlimits.no_core_dumps()
     files, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     if files < 256:
         resource.setrlimit(resource.RLIMIT_NOFILE, (256 if most == resource.RLIM_INFINITY else min(256, most), most))
@@ -235,35 +239,57 @@ class _Caller:
         return bytes(data)
 
 
-class _Waiting:
-    """How long this process has been ready to run and had no core; stays at 0 where the kernel does not say."""
+class _Machine:
+    """What the kernel says of this machine and of our share of it; zeros where it does not say."""
 
     def __init__(self) -> None:
-        try:
-            self.fd = os.open("/proc/self/schedstat", os.O_RDONLY | os.O_CLOEXEC)
-        except OSError:
-            self.fd = -1
+        self.schedule, self.memory = (_opened("/proc/" + name) for name in ("self/schedstat", "vmstat"))
+        self.kills = self._count_kills()
 
-    def total_s(self) -> float:
+    def waited_s(self) -> float:
+        """Give the time for which this process has been ready to run and had no core."""
         try:
-            return int(os.pread(self.fd, 100, 0).split()[1]) / 1e9
+            return int(os.pread(self.schedule, 100, 0).split()[1]) / 1e9
         except (OSError, IndexError, ValueError):
             return 0.0
+
+    def has_killed(self) -> bool:
+        """Say whether the kernel has killed any process for want of memory since this was asked last."""
+        before, self.kills = self.kills, self._count_kills()
+        return self.kills > before
+
+    def _count_kills(self) -> int:
+        try:
+            _, _, rest = os.pread(self.memory, 1 << 16, 0).partition(b"\noom_kill ")
+            return int(rest.split()[0])
+        except (OSError, IndexError, ValueError):
+            return 0
+
+
+def _opened(path: str) -> int:
+    try:
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return -1
 
 
 class _Judge:
     """Judges one program after another."""
 
     def __init__(
-        self, caller: _Caller, zygote: _zygote.Zygote, waiting: _Waiting, group: Optional[_cgroup.Group]
+        self, caller: _Caller, zygote: _zygote.Zygote, machine: _Machine, group: Optional[_cgroup.Group]
     ) -> None:
         self.caller = caller
         self.zygote = zygote
-        self.waiting = waiting
+        self.machine = machine
         self.group = group
         self.memory_kills = 0
         self.compiled: Dict[str, Any] = {}
         self.foresight = Foresight()
+        self.builds = _languages.BuildCache()
+        self.compilers = _warm.Compilers(caller.fileno(), zygote, group)
+        self.headers = _headers.Headers()
+        self.no_archive = os.open(os.devnull, os.O_RDONLY)
         #: Tests were interrupted at some point or other, which may have been in the middle of an import.
         self.is_worn = False
         self.box: Optional[Box] = None
@@ -278,7 +304,7 @@ class _Judge:
         """Run one program, judge it, give its execution as `Execution.to_dict` would."""
         check = program["check"] or {"kind": "run", "strength": "same box"}
         kind = (check["kind"], check["strength"])
-        unmet = self._unmet(program["limits"])
+        unmet = self._unmet(program)
         if not unmet and kind not in _CHECKS and kind not in _BATCHES:
             unmet = "there is no judging of %r at the strength %r" % kind
         if unmet:
@@ -321,6 +347,14 @@ class _Judge:
 
         return self._execution(self._run(tests, program, check, limits, stdin), check)
 
+    def new_box(self, limits: Dict[str, Any], stdin: Optional[bytes] = None, archive: Optional[int] = None) -> Box:
+        """Start a job; see `Box`."""
+        if self.group is not None:
+            memory_bytes, tasks = bounds(limits)
+            more_bytes, more_tasks = self.compilers.reserve()
+            self.group.limit(memory_bytes + more_bytes, tasks + more_tasks + (archive is not None))
+        return Box(self.caller.fileno(), self.zygote, limits, stdin, archive)
+
     def _run(
         self,
         tests: Tests,
@@ -330,9 +364,7 @@ class _Judge:
         stdin: Optional[bytes] = None,
     ) -> Box:
         """Run a program with its tests; the box has the facts."""
-        if self.group is not None:
-            self.group.limit(*bounds(limits))
-        box = Box(self.caller.fileno(), self.zygote, limits, stdin)
+        box = self.new_box(limits, stdin)
         outcome: Dict[str, Any] = {}
         try:
             self._begin(box)
@@ -368,6 +400,7 @@ class _Judge:
             judge_limit_s=self.budget_s,
             started=box.started,
             memory_kill=self._is_memory_kill(box, wait_status),
+            machine_kill=self._is_machine_kill(box, wait_status, peak),
         )
         status, message = _classify.classify(facts)
         row: Dict[str, Any] = {
@@ -395,14 +428,30 @@ class _Judge:
     def _is_memory_kill(self, box: Box, wait_status: int) -> bool:
         """Say whether the kernel has ended the child because the job's processes together held too much."""
         killed = os.WIFSIGNALED(wait_status) and os.WTERMSIG(wait_status) == signal.SIGKILL and "hung_up" in box.facts
-        if self.group is None or not (killed or box.limits["processes"] > 1):
+        if not (killed or box.limits["processes"] > 1):
+            return False
+        return self.has_new_memory_kills() and killed
+
+    def has_new_memory_kills(self) -> bool:
+        """Say whether the kernel has ended a process, since the last time, because all together held too much."""
+        if self.group is None:
             return False
         before, self.memory_kills = self.memory_kills, self.group.kills()
-        return killed and self.memory_kills > before
+        return self.memory_kills > before
 
-    def _unmet(self, limits: Dict[str, Any]) -> str:
+    def _is_machine_kill(self, box: Box, wait_status: int, peak_bytes: int) -> bool:
+        """Say whether the kernel has likely ended the child because the machine had no memory left.
+
+        It does not say whom it has killed, but a program that holds half of what it may is the likely cause.
+        """
+        killed = os.WIFSIGNALED(wait_status) and os.WTERMSIG(wait_status) == signal.SIGKILL and "hung_up" in box.facts
+        return killed and self.machine.has_killed() and 2 * peak_bytes < box.limits["memory_bytes"]
+
+    def _unmet(self, program: Dict[str, Any]) -> str:
         """Say which limit asks for something that can't be given safely here."""
-        layers = self.zygote.layers
+        layers, limits = self.zygote.layers, program["limits"]
+        if program.get("recipe") and "pid" not in layers:
+            return "programs in other languages than Python need the layer pid, or they could not all be stopped"
         if limits["processes"] > 1 and "pid" not in layers:
             return "more than one process needs the layer pid, or they could not all be stopped"
         if limits["network"] == "loopback" and "net" not in layers:
@@ -415,7 +464,7 @@ class _Judge:
         """Start the tests' own clocks: one that interrupts them, one behind it that can't be held up."""
         self.budget_s = min(max(_JUDGE_CPU_S, box.limits["cpu_s"]), MAX_S)
         self.cpu_deadline = time.process_time() + self.budget_s
-        self.waited_s = self.waiting.total_s()
+        self.waited_s = self.machine.waited_s()
         self.box = box
         signal.setitimer(signal.ITIMER_VIRTUAL, self.budget_s + _LAST_TICK_S)
         signal.setitimer(signal.ITIMER_REAL, _TICK_S, _TICK_S)
@@ -428,7 +477,7 @@ class _Judge:
             raise CallerGone
         is_over = time.process_time() >= self.cpu_deadline
         if not is_over and time.monotonic() >= box.wall_deadline + self.budget_s:
-            starved_s = min(self.waiting.total_s() - self.waited_s, MAX_STARVED * self.budget_s)
+            starved_s = min(self.machine.waited_s() - self.waited_s, MAX_STARVED * self.budget_s)
             is_over = time.monotonic() >= box.wall_deadline + self.budget_s + starved_s
         if is_over:
             self.is_worn = True
@@ -539,6 +588,7 @@ _CHECKS: Dict[Tuple[str, str], Tests] = {
 
 #: Kinds of which each program may need several runs; they give the whole execution.
 _BATCHES: Dict[Tuple[str, str], Callable[[_Judge, Dict[str, Any]], Dict[str, Any]]] = {
+    ("language", "same box"): _languages.judge_language,
     ("calls", "values out"): _calls.judge_calls,
     ("stdio", "values out"): _stdio.judge_stdio,
 }

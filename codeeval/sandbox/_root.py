@@ -12,12 +12,14 @@ from typing import Iterable, List
 
 from codeeval.sandbox import _namespaces
 
-__all__ = ["DEVICES", "LAYERS", "WORK", "enter", "interpreter_paths", "outside"]
+__all__ = ["DEVICES", "LAYERS", "PREPARED", "WORK", "enter", "interpreter_paths", "outside"]
 
 LAYERS = {"root": "no file is visible but the interpreter's, the system libraries and those named by readable="}
 
 #: Where jobs run and may write, in the new root: a private file system that is emptied between jobs.
 WORK = "/box"
+#: Where jobs find what was prepared for all of them, to be read.
+PREPARED = "/prepared"
 #: Names under which programs expect a place to write, unless something readable lies there.
 _ALSO = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108
 
@@ -78,6 +80,7 @@ def enter(base: str, readable: Iterable[str], writable: Iterable[str], work_byte
             os.makedirs(os.path.dirname(base + path), exist_ok=True)
             os.symlink(WORK, base + path)
     os.mkdir(base + WORK)
+    os.mkdir(base + PREPARED)
     os.mkdir(base + "/proc")
     # The kernel gives a fresh /proc only to those who see one already.
     _namespaces.mount("proc", base + "/proc", "proc", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC)
