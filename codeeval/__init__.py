@@ -31,9 +31,12 @@ if TYPE_CHECKING:
     )
     from codeeval.evaluate import evaluate, evaluate_async, generate, rescore
     from codeeval.executors import Executor, LocalExecutor
-    from codeeval.extract import Extraction, continuation, fenced, sanitize, stop_at, syncheck, until_stop
+    from codeeval.extract import Extraction, calibrate, continuation, fenced, sanitize, stop_at, syncheck, until_stop
     from codeeval.extractors_compared import ExtractorComparison, compare_extractors
+    from codeeval.hard import HardSelection, select_hard, sentence_embedder
     from codeeval.history import History
+    from codeeval.inspection import inspect
+    from codeeval.leaderboard import Leaderboard, leaderboard
     from codeeval.metrics import (
         BestAtK,
         ByTag,
@@ -82,8 +85,10 @@ __all__ = [
     "ExtractorComparison",
     "FunctionSampler",
     "GPassAtK",
+    "HardSelection",
     "History",
     "InvalidProblem",
+    "Leaderboard",
     "Limits",
     "LocalExecutor",
     "MajorityAtK",
@@ -119,6 +124,7 @@ __all__ = [
     "VerdictCache",
     "available",
     "by_language",
+    "calibrate",
     "compare",
     "compare_extractors",
     "compare_many",
@@ -130,7 +136,9 @@ __all__ = [
     "fenced",
     "formats",
     "generate",
+    "inspect",
     "languages",
+    "leaderboard",
     "load",
     "load_results",
     "pass_at_k",
@@ -140,6 +148,8 @@ __all__ = [
     "report_card",
     "rescore",
     "sanitize",
+    "select_hard",
+    "sentence_embedder",
     "stop_at",
     "syncheck",
     "until_stop",
@@ -156,9 +166,12 @@ _NAMES = {
     "errors": "CodeEvalError DatasetError ExecutionError InvalidProblem NotComparable ResultsError SamplingError",
     "evaluate": "evaluate evaluate_async generate rescore",
     "executors": "Executor LocalExecutor",
-    "extract": "Extraction continuation fenced sanitize stop_at syncheck until_stop",
+    "extract": "Extraction calibrate continuation fenced sanitize stop_at syncheck until_stop",
     "extractors_compared": "ExtractorComparison compare_extractors",
+    "hard": "HardSelection select_hard sentence_embedder",
     "history": "History",
+    "inspection": "inspect",
+    "leaderboard": "Leaderboard leaderboard",
     "metrics": "BestAtK ByTag GPassAtK MajorityAtK Metric PassAtK PassPowK StatusRates TestPassFraction "
     "TruncationRates plan",
     "metrics.pass_at_k": "pass_at_k",
