@@ -257,7 +257,7 @@ class Worker:
             self.process.wait()
         self.log.close()
         if self.facts:
-            sweep(self.facts["groups"])
+            sweep(self.facts.get("groups", ()))
         # One that was killed has removed nothing, and its zygote may take a moment to end what still writes.
         remove(self.work, patience_s=1.0)
 
