@@ -130,7 +130,7 @@ class LocalExecutor(Executor):
         """Give the interpreter, and which layers of isolation and which guarantees hold and which don't, and why."""
         facts = self._crew.facts()
         report = report_on(facts["layers"], facts["missing"])
-        environment = described(facts["executable"])
+        environment = described(facts.get("executable", ""))
         return {
             "executor": "LocalExecutor",
             "python": facts["python"],
