@@ -2,7 +2,7 @@
 
 `Sandbox` says what a user wants, `report` what this machine gives (`guarantees`); `worker` is the caller's end of it.
 The underscored modules are the programs of the three processes of a worker, in the order in which a program meets them:
-`_judge` (with a `_box` and a `_candidate` per job, and `_foresight`), `_zygote`, `_harness`; `_unittest` and, in the
+`_judge` (with a `_box` and a `_candidate` per job, and `_foresight`), `_zygote` (with a `_job`), `_harness`; `_unittest` and, in the
 child, `_testroom` for classes of tests; `_languages` and, in the child, `_command` for programs that are no Python;
 `_calls`, `_stdio` and `_comparisons` for what is judged by values alone; `_codec` between judge and child; the layers
 of isolation in the order in which they are entered (`_cgroup`, `_namespaces`, `_root`, `_landlock`, `_rlimits`,
