@@ -241,6 +241,19 @@ def test_rust_answer_loses_main_and_its_test_module() -> None:
     assert program == function + tests
 
 
+def test_rust_names_are_not_used_twice() -> None:
+    prompt = (
+        "use std::{cmp::{max, self}, collections::{HashSet, HashMap}};\nuse rand::Rng;\n\nfn add(a: i64) -> i64 {\n"
+    )
+    code = "use std::collections::HashMap;\nuse std::cmp;\n\nfn add(a: i64) -> i64 {\n    a\n}\n"
+
+    program = beside(code, "tests", prompt=prompt, entry_point="add", language="rust")
+
+    assert program.startswith(
+        "use std::cmp::max;\nuse std::collections::HashSet;\nuse rand::Rng;\nuse std::collections::"
+    )
+
+
 def test_scala_main_of_one_line_goes() -> None:
     prompt = "import scala.math._\nobject Problem {\n    def add(a : Long) : Long = {\n"
     tests = "    }\n    def main(args: Array[String]) = {\n    assert(add(1l) == (1l));\n    }\n\n}\n"

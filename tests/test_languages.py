@@ -14,7 +14,7 @@ import codeeval as ce
 from codeeval.errors import SandboxUnavailable, ToolchainMissing
 from codeeval.languages import Ending, Language, SelfTest
 from codeeval.languages.toolchain import find
-from codeeval.program import Check, Execution, Program, Status, Strength
+from codeeval.program import Check, Execution, Limits, Program, Status, Strength
 
 
 class Bad(NamedTuple):
@@ -520,3 +520,61 @@ def test_the_executor_is_pickled_with_its_languages() -> None:
 def test_what_is_no_record_is_refused() -> None:
     with pytest.raises(TypeError, match="must be Language records"):
         ce.LocalExecutor(languages=["ocaml"])  # type: ignore[list-item]
+
+
+def test_programs_in_other_languages_are_judged_by_what_they_print(executor: ce.LocalExecutor) -> None:
+    suite = ce.StdioSuite.of([("1 2", "3"), ("5 5", "10"), ("20 22", "42")])
+    codes = {
+        "right": "read a b; echo $((a + b))",
+        "wrong for one": "read a b; [ $a = 5 ] && echo 11 || echo $((a + b))",
+        "failing": "read a b; echo $((a + b)); exit 4",
+        "not compiling": "read a b; (",
+    }
+    problem = ce.Problem(task_id="sum/0", prompt="", suites={"tests": suite}, language="bash", style="chat")
+
+    executions = {
+        name: executor.run(suite.program(code, problem=problem, limits=Limits(cpu_s=5))) for name, code in codes.items()
+    }
+
+    passed = {name: [test.passed for test in execution.tests] for name, execution in executions.items()}
+    assert passed == {
+        "right": [True, True, True],
+        "wrong for one": [True, False, True],
+        "failing": [False, False, False],
+        "not compiling": [False, False, False],
+    }
+    statuses = [execution.status.value for execution in executions.values()]
+    assert statuses == ["passed", "failed", "failed", "compile_error"]
+    assert executions["right"].strength is Strength.VALUES_OUT
+
+
+def test_a_program_is_built_once_for_all_its_inputs() -> None:
+    script = 'grep -q "exit 3" "$0" && exit 1; cp "$0" out/program; date +%N > out/when'
+    language = broken_language(
+        name="bash",
+        main="main.sh",
+        build=("{sh}", "-c", script, "{main}"),
+        run=("{sh}", "out/program"),
+        ending=Ending(),
+        self_test=SelfTest(passing="true", wrong="false", broken="exit 3"),
+    )
+    cases = [(str(i), "x") for i in range(3)]
+    suite = ce.StdioSuite.of(cases, oracle=ce.Oracle.checker("def check(stdin, expected, stdout): return True"))
+    problem = ce.Problem(task_id="a/0", prompt="", suites={"tests": suite}, language="bash", style="chat")
+    program = suite.program("cat out/when", problem=problem, limits=Limits(cpu_s=5))
+
+    with ce.LocalExecutor(workers=1, languages=[language]) as executor:
+        first, second = executor.run(program), executor.run(program)
+
+    assert first.status is Status.PASSED, first
+    assert first.stdout == second.stdout != ""
+
+
+@pytest.mark.parametrize("check", [Check(kind="script", strength=Strength.SPLIT, source="assert True"), None])
+def test_only_tests_that_fit_a_language_judge_it(executor: ce.LocalExecutor, check: Check | None) -> None:
+    """Python's tests would run the program as Python; without tests, it has to end well."""
+    odd = Program(files={"main.sh": "exit 1"}, main="main.sh", language="bash", check=check)
+
+    execution = executor.run(odd)
+
+    assert execution.status is (Status.FAILED if check is None else Status.SANDBOX_ERROR)

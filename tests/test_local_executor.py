@@ -845,7 +845,7 @@ def test_two_executors_give_equal_random_numbers() -> None:
 
 
 def test_what_tests_set_for_themselves_is_not_the_next_ones(executor: LocalExecutor) -> None:
-    """All tests of a worker run in one process: precision and depth set by one benchmark's changed another's verdicts."""
+    """All tests of a worker run in one process: precision and depth set by one benchmark changed another's verdicts."""
     greedy = "import decimal, sys\ndecimal.getcontext().prec = 2\nsys.setrecursionlimit(200)\nassert f(1) == 2"
     usual = (
         "import decimal, sys\nassert f(1) == 2 and decimal.getcontext().prec == 28 and sys.getrecursionlimit() > 500"

@@ -16,7 +16,18 @@ from codeeval.suites import SourceSuite, Task
 __all__ = ["describe", "humanevalpack", "humanevalpack_python"]
 
 TASKS = ("synthesize", "fix-tests", "fix-docs", "explain-describe", "explain-synthesize")
-FORMS = ("continue", "instruct", "octocoder")
+#: Form → what surrounds the text and the head that the answer continues; all as the BigCode harness has them.
+_TEMPLATES: Mapping[str, str] = {
+    "octocoder": "Question: {asked}\n\nAnswer:\n{head}",
+    "octogeex": "Question: {stripped}\n\nAnswer:\n{head}",
+    "starchat": "<|system|>\n<|end|>\n<|user|>\n{asked}<|end|>\n<|assistant|>\n{head}",
+    "starcodercommit": "<commit_before><commit_msg>{asked}<commit_after>{head}",
+    "codellama": "[INST] {stripped} [/INST] {head}",
+    "chatml": "<|im_start|>user\n{asked}<|im_end|>\n<|im_start|>assistant\n{head}",
+}
+FORMS = ("continue", "instruct", *_TEMPLATES)
+#: What a model of this form says when it is through.
+_FORM_STOPS = {"starchat": "<|end|>", "starcodercommit": "<commit_before>", "chatml": "<|im_end|>"}
 PROTOCOL = "humanevalpack"
 #: What the BigCode harness imports for every Python candidate, but for numpy, which the interpreter need not have.
 IMPORTS = "".join(
@@ -118,7 +129,9 @@ def humanevalpack(
             docstring), `"explain-describe"` (put the solution into words; not judged, see `descriptions`) or
             `"explain-synthesize"` (the function from these words).
         form: `"instruct"` (the text, an empty line, the head), `"octocoder"` (the same between `Question:` and
-            `Answer:`) or, for synthesize only, `"continue"` (the head alone, as a base model wants it).
+            `Answer:`) or, for synthesize only, `"continue"` (the head alone, as a base model wants it). Also
+            `"octogeex"`, `"starchat"`, `"starcodercommit"`, `"codellama"` and `"chatml"`, with these models' own
+            marks; the answer then begins after the head as well.
         descriptions: for explain-synthesize: task id → what a model answered in explain-describe, or several answers.
             They are cut to the docstring's length and lose what they quote of the solution. Several answers become
             problems of their own, `Python/0/0`, `Python/0/1` …; pass@1 over all is then the score.
@@ -283,6 +296,7 @@ class _Ask:
         """Give a problem whose answer continues a function's head."""
         prompt = _prompt(self.form, head, instruction, shown)
         prefix = self.part.header + head.rstrip()
+        stop = self.part.stop + ((_FORM_STOPS[self.form],) if self.form in _FORM_STOPS else ())
         canonical_solution = "\n" + row["canonical_solution"]
         metadata = {"buggy_solution": row["buggy_solution"]}
         if self.short == "python":
@@ -292,7 +306,7 @@ class _Ask:
                 row["test"],
                 row["entry_point"],
                 canonical_solution=canonical_solution,
-                stop=self.part.stop,
+                stop=stop,
                 prefix=prefix,
                 metadata=metadata,
             )
@@ -311,7 +325,7 @@ class _Ask:
             language=record.name,
             entry_point=row["entry_point"],
             canonical_solution=canonical_solution,
-            stop=self.part.stop,
+            stop=stop,
             prefix=prefix,
             limits=record.run_limits,
             metadata=metadata,
@@ -328,11 +342,11 @@ def _go_header(row: Row) -> str:
 
 
 def _prompt(form: str, head: str, instruction: str, shown: str | None) -> str:
-    """Put a prompt together as the BigCode harness does: what is shown precedes the instruction, but in octocoder."""
+    """Put a prompt together as the BigCode harness does: what is shown precedes the instruction in instruct alone."""
     if form == "continue":
         return head.strip()
-    if form == "octocoder":
+    if form in _TEMPLATES:
         asked = instruction if shown is None else f"{instruction}\n{shown}"
-        return f"Question: {asked}\n\nAnswer:\n{head}".strip()
+        return _TEMPLATES[form].format(asked=asked, stripped=asked.strip(), head=head).strip()
     asked = instruction if shown is None else f"{shown}\n{instruction}"
     return f"{asked}\n\n{head}".strip()

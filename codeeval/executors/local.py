@@ -36,7 +36,6 @@ from codeeval.sandbox.worker import (
     ENDLESS,
     ENDLESS_NOTE,
     NOT_RUN,
-    START_S,
     Setup,
     Worker,
     facts_of,
@@ -131,7 +130,7 @@ class LocalExecutor(Executor):
         """Give the interpreter, and which layers of isolation and which guarantees hold and which don't, and why."""
         facts = self._crew.facts()
         report = report_on(facts["layers"], facts["missing"])
-        environment = described(facts["executable"])
+        environment = described(facts.get("executable", ""))
         return {
             "executor": "LocalExecutor",
             "python": facts["python"],
@@ -495,7 +494,7 @@ class _Shift:
             del self.busy[worker.connection]
             self.crew.dismiss(worker, kill=True)
             if worker.facts is None:
-                raise SandboxError(f"a worker did not start within {START_S:g} seconds")
+                raise SandboxError(f"a worker did not start within {worker.start_s:g} seconds")
             if program is not None:
                 yield from self.try_again(index, program, "the worker did not answer, twice")
 

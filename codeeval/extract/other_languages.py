@@ -37,7 +37,8 @@ def of_other_language(sample: Sample, problem: Problem) -> Extraction:
         return Extraction(code=_apart(code, problem), rule=f"program, {how}", dropped=shown + around)
     body, dropped = _until_stop(block.code, problem)
     cut = ", cut" if dropped else ""
-    return Extraction(code=problem.prompt + body, rule=f"continuation, {how}{cut}", dropped=dropped + around)
+    joint = "" if problem.prompt.endswith("\n") or body.startswith("\n") else "\n"  # a fence begins a line
+    return Extraction(code=problem.prompt + joint + body, rule=f"continuation, {how}{cut}", dropped=dropped + around)
 
 
 def _plain(text: str, problem: Problem) -> Extraction:

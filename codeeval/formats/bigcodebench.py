@@ -11,9 +11,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
+from codeeval.benchmarks.bigcodebench import original_verdict
 from codeeval.errors import ResultsError
 from codeeval.jsonl import open_text, read_json
-from codeeval.program import Execution, Status
+from codeeval.program import Execution
 from codeeval.sample import Attempt
 
 __all__ = ["BigCodeBenchFile", "read_pass_at_k", "write_bigcodebench_results", "write_pass_at_k"]
@@ -125,8 +126,8 @@ _NAME = re.compile(
 def write_bigcodebench_results(path: Path_, attempts: Iterable[Attempt]) -> int:
     """Write verdicts as BigCodeBench's `eval_results.json`; gives how many there were.
 
-    Attempts that were not judged are left out: this layout has no word for them. A status is `pass`, `timeout` (also
-    for what ended without a report, as there) or `fail`; the details are the failed tests with what they said.
+    Attempts that were not judged are left out: this layout has no word for them. Statuses and details are those of
+    `codeeval.benchmarks.bigcodebench.original_verdict`.
 
     Args:
         path: the file; gzipped where its name ends in .gz.
@@ -205,31 +206,11 @@ def _write(path: Path_, value: Mapping[str, Any]) -> None:
 
 
 def _entry(attempt: Attempt) -> dict[str, Any]:
-    execution = _decisive(attempt)
-    details: dict[str, str] = {}
-    if not execution.passed:
-        details = {test.name: test.message for test in execution.tests if not test.passed}
-        if not details and _word(execution) == "fail":
-            details = {"ALL": execution.message}
-    return {
-        "task_id": attempt.sample.task_id,
-        "solution": attempt.code,
-        "status": _word(execution),
-        "details": details,
-    }
+    status, details = original_verdict(_decisive(attempt))
+    return {"task_id": attempt.sample.task_id, "solution": attempt.code, "status": status, "details": details}
 
 
 def _decisive(attempt: Attempt) -> Execution:
     """Give the execution that the verdict rests on: the first that is no pass, or the first."""
     executions = list(attempt.executions.values())
     return next((execution for execution in executions if not execution.passed), executions[0])
-
-
-def _word(execution: Execution) -> str:
-    if execution.passed:
-        return "pass"
-    return "timeout" if execution.status in _WITHOUT_REPORT else "fail"
-
-
-#: What ends a program before it reports; the original takes all of it for a time-out.
-_WITHOUT_REPORT = frozenset({Status.TIMED_OUT, Status.CRASHED, Status.MEMORY_EXCEEDED})

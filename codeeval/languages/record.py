@@ -103,6 +103,10 @@ class Language:
     "Strings at which a base model's continuation has left the function."
     epilogue: str = ""
     "A statement that prints `{token}` where it stands last, so that tests can show that their end was reached."
+    cache: str = ""
+    "The directory, in the work directory, where the compiler keeps what it has found out about its libraries."
+    cache_source: str = ""
+    "A program that imports the libraries which are worth to be kept there; every build gets a copy of what it leaves."
     warm: str = ""
     "The compiler service that can build instead of `build`; empty where there is none."
     version: tuple[str, ...]

@@ -56,6 +56,9 @@ class Toolchain:
             "env": {"PATH": self.path, **{name: _expanded(value, words) for name, value in record.env.items()}},
             "ending": ending,
             "warm": warm.recipe(record.warm, words, self.identity) if record.warm else None,
+            "cache": {"directory": record.cache, "files": {program.main: record.cache_source}}
+            if record.cache
+            else None,
             "self_test": self._self_test(program, record),
             "toolchain": self.identity,
         }

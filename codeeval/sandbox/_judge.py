@@ -288,6 +288,7 @@ class _Judge:
         self.compiled: Dict[str, Any] = {}
         self.foresight = Foresight()
         self.builds = _languages.BuildCache()
+        self.caches = _languages.CompilerCaches()
         self.compilers = _warm.Compilers(caller.fileno(), zygote, group)
         self.headers = _headers.Headers()
         self.no_archive = os.open(os.devnull, os.O_RDONLY)
@@ -303,6 +304,8 @@ class _Judge:
 
     def judge(self, program: Dict[str, Any]) -> Dict[str, Any]:
         """Run one program, judge it, give its execution as `Execution.to_dict` would."""
+        if program.get("recipe") and not program["check"]:
+            program = {**program, "check": {"kind": "language", "strength": "same box", "parameters": {}}}
         check = program["check"] or {"kind": "run", "strength": "same box"}
         kind = (check["kind"], check["strength"])
         unmet = self._unmet(program)
@@ -454,6 +457,8 @@ class _Judge:
     def _unmet(self, program: Dict[str, Any]) -> str:
         """Say which limit asks for something that can't be given safely here."""
         layers, limits = self.zygote.layers, program["limits"]
+        if program.get("recipe") and program["check"]["kind"] not in ("language", "stdio"):
+            return "tests of the kind %r are for Python alone" % program["check"]["kind"]
         if program.get("recipe") and "pid" not in layers:
             return "programs in other languages than Python need the layer pid, or they could not all be stopped"
         if limits["processes"] > 1 and "pid" not in layers:

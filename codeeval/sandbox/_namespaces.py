@@ -26,7 +26,6 @@ __all__ = [
     "fresh_proc",
     "fresh_tmpfs",
     "heed_signals",
-    "open_out_of_the_way",
     "prctl",
     "probe_job",
     "seal",
@@ -248,6 +247,8 @@ def settle(step: Callable[[], None], highest_fd: int) -> Tuple[int, int]:
     Raises:
         OSError: the kernel refuses; then children are born where they were before.
     """
+    import fcntl  # Windows has none, and this module can be imported there
+
     ready, done = os.pipe(), os.pipe()
     pid = clone(_NEWPID)
     if pid == 0:
@@ -267,8 +268,11 @@ def settle(step: Callable[[], None], highest_fd: int) -> Tuple[int, int]:
             os._exit(1)
     fds: List[int] = []
     try:
-        # Before its own /proc lies over ours.
-        fds.extend(open_out_of_the_way("/proc/%s/ns/pid" % name) for name in ("self", str(pid)))
+        for name in ("self", str(pid)):  # before its own /proc lies over ours
+            fd = os.open("/proc/%s/ns/pid" % name, os.O_RDONLY)
+            # Out of the way of the descriptors that a zygote gives numbers of its choice.
+            fds.append(fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 10))
+            os.close(fd)
         os.write(ready[1], b"\0")
         number = ord(os.read(done[0], 1))
         if number:
@@ -284,17 +288,6 @@ def settle(step: Callable[[], None], highest_fd: int) -> Tuple[int, int]:
     finally:
         for end in (*ready, *done):
             os.close(end)
-
-
-def open_out_of_the_way(path: str) -> int:
-    """Open a path for reading, with a number above those that a zygote gives to descriptors of its choice."""
-    import fcntl  # Windows has none, and this module can be imported there
-
-    fd = os.open(path, os.O_RDONLY)
-    try:
-        return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 10)
-    finally:
-        os.close(fd)
 
 
 def bear_children_in(fd: int) -> None:

@@ -601,7 +601,7 @@ class _Services:
 
     def end(self, slot: int) -> Tuple[int, float, float, int, int]:
         """End one, say how it ended."""
-        return _end(self.pids.pop(slot, 0), 0, self.job.flags)
+        return _end(self.pids.pop(slot, 0), 0, self.flags)
 
     def end_all(self) -> None:
         """End all."""

@@ -34,7 +34,6 @@ __all__ = [
     "ENDLESS",
     "ENDLESS_NOTE",
     "NOT_RUN",
-    "START_S",
     "Channel",
     "Setup",
     "Worker",
@@ -70,8 +69,8 @@ _KEPT_VARIABLES = (
     "SYSTEMROOT",
 )
 
-#: Seconds that a worker may take to start: its interpreter, and everything that is preloaded.
-START_S = 60.0
+#: Seconds that a worker may take to start: its interpreter, and then what is preloaded, for each module.
+START_S, PRELOAD_S = 60.0, 10.0
 #: Seconds beyond all limits, which the judge keeps itself, after which one that says nothing is taken for stuck.
 _GRACE_S = 50.0
 #: Seconds that a worker may take to leave, once told to.
@@ -116,6 +115,11 @@ class Setup:
         # There is no display, and each program would try matplotlib's other backends anew.
         return {**kept, **threads, **fixed, "MPLBACKEND": "Agg", **self.env}
 
+    @property
+    def start_s(self) -> float:
+        """Seconds that a worker may take to start, also on a busy machine."""
+        return START_S + PRELOAD_S * len(self.preload)
+
     def config(self) -> dict[str, Any]:
         """Give the first message to a worker.
 
@@ -141,6 +145,7 @@ class Worker:
     def __init__(self, setup: Setup) -> None:
         self.setup = setup
         command, config = setup.command(), setup.config()
+        self.start_s = setup.start_s
         try:
             with contextlib.ExitStack() as undo, _standard_descriptors_taken():
                 # Made here, so that a worker which dies before it says a word leaves nothing that nobody knows of.
@@ -190,7 +195,7 @@ class Worker:
         """
         self.index, self.program, self.build_s = index, program, build_s
         if self.facts is None:
-            self.deadline = time.monotonic() + START_S
+            self.deadline = time.monotonic() + self.start_s
         else:
             self.expect_verdict()
         self.connection.send(message, self.deadline)
@@ -228,9 +233,9 @@ class Worker:
             SandboxError: it could not start, died, or takes too long.
         """
         try:
-            message = _parsed(self.connection.receive(time.monotonic() + START_S))
+            message = _parsed(self.connection.receive(time.monotonic() + self.start_s))
         except TimeoutError:
-            raise SandboxError(f"a worker did not start within {START_S:g} seconds") from None
+            raise SandboxError(f"a worker did not start within {self.start_s:g} seconds") from None
         except (EOFError, OSError, ValueError) as error:
             raise SandboxError(f"a worker died while it started: {self.autopsy()[1]}") from error
         return facts_of(message)
@@ -252,7 +257,7 @@ class Worker:
             self.process.wait()
         self.log.close()
         if self.facts:
-            sweep(self.facts["groups"])
+            sweep(self.facts.get("groups", ()))
         # One that was killed has removed nothing, and its zygote may take a moment to end what still writes.
         remove(self.work, patience_s=1.0)
 

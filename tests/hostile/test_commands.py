@@ -6,6 +6,7 @@ an attack reaches, any compiled program would reach.
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -302,3 +303,34 @@ def test_a_compile_error_is_remembered_too(compiling: ce.LocalExecutor) -> None:
 
     assert first.status is second.status is Status.COMPILE_ERROR
     assert first.message == second.message == "build: error: it does not compile"
+
+
+_CACHING_COMPILER = """
+import os, shutil, sys
+shutil.copy(sys.argv[1], "out/program.py")
+known = sorted(os.listdir(".cache")) if os.path.isdir(".cache") else []
+open("out/known", "w").write(" ".join(known))
+os.makedirs(".cache/deep", exist_ok=True)
+name = open(sys.argv[1]).readline().strip("# \\n")
+for path in (".cache/" + name, ".cache/deep/library"):
+    open(path, "a").write(name)
+"""
+
+
+def test_a_compiler_gets_a_copy_of_its_cache_in_which_no_program_leaves_a_trace() -> None:
+    caching = dataclasses.replace(
+        COMPILED,
+        build=("{python}", "-c", _CACHING_COMPILER, "{main}"),
+        cache=".cache",
+        cache_source="# ours\n",
+        self_test=SelfTest(passing="# first\n", wrong="raise SystemExit(1)", broken="import sys; broken("),
+        ending=Ending(compile_stderr="SyntaxError"),
+    )
+    show = "print(open('out/known').read())\n"
+
+    with ce.LocalExecutor(workers=1, languages=[caching]) as executor:
+        if "pid" not in executor.describe()["isolation"]["held"]:
+            pytest.skip("programs in other languages need the layer pid, which this machine does not give")
+        outputs = [executor.run(compiled(f"# {name}\n{show}")).stdout for name in ("a", "b", "c", "d")]
+
+    assert outputs == ["\n", "deep ours\n", "deep ours\n", "deep ours\n"]
