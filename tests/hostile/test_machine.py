@@ -254,6 +254,7 @@ ATTACKS = {
         "import os, time\nfor _ in range(100):\n  try:\n    if os.fork() == 0:\n      os.setsid()\n"
         "      time.sleep(60)\n"
         "      os._exit(0)\n  except OSError: break\ndef f(x): return 3",
+        (F, CRASHED),
         layers=("pid",),
         limits=MANY,
     ),
@@ -261,6 +262,7 @@ ATTACKS = {
         "also when each of them starts others",
         "import os, time\nfor _ in range(5):\n  try: os.fork()\n  except OSError: break\n"
         "if os.getpid() != 1: time.sleep(60)\ndef f(x): return 3",
+        (F, CRASHED),
         layers=("pid",),
         limits=MANY,
     ),
