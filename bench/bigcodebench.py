@@ -41,6 +41,7 @@ def main() -> None:
     parser.add_argument("--version", help="of the data; by default v0.1.4, and v0.1.0 for recorded verdicts")
     parser.add_argument("--protocol", choices=["default", "bigcodebench"], default="bigcodebench")
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--preload", help="modules joined by commas; by default what `preload_for` finds")
     parser.add_argument("--tasks", help="numbers of the tasks, joined by commas; by default all")
     parser.add_argument("--json", type=Path, help="write every execution here")
     options = parser.parse_args()
@@ -51,7 +52,7 @@ def main() -> None:
         p.task_id: p.suites["tests"].program(solutions[p.task_id], problem=p, limits=p.limits) for p in problems
     }
     begin = time.monotonic()
-    preload = list(ce.preload_for(problems, python=options.python))
+    preload = options.preload.split(",") if options.preload else ce.preload_for(problems, python=options.python)[:]
     print(f"preloaded: {' '.join(preload)} ({time.monotonic() - begin:.0f} s to find out)", flush=True)
     begin = time.monotonic()
     with ce.LocalExecutor(options.workers, python=options.python, preload=preload) as executor:

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from codeeval import errors, extract, formats, languages
+    from codeeval import environments, errors, extract, formats, languages
     from codeeval.benchmarks import available, load
     from codeeval.cache import VerdictCache
     from codeeval.callbacks import Callback, ProgressBar
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from codeeval.executors import Executor, LocalExecutor
     from codeeval.extract import Extraction, continuation, fenced, sanitize, stop_at, syncheck, until_stop
     from codeeval.extractors_compared import ExtractorComparison, compare_extractors
+    from codeeval.ground_truth import ground_truth
     from codeeval.history import History
     from codeeval.metrics import (
         BestAtK,
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from codeeval.sandbox import Sandbox
     from codeeval.store import load_results
     from codeeval.suites import CallSuite, Oracle, ScriptSuite, SourceSuite, StdioSuite, Suite, UnittestSuite
+    from codeeval.truth import GroundTruth
 
 __version__ = "0.1.0"
 
@@ -82,6 +84,7 @@ __all__ = [
     "ExtractorComparison",
     "FunctionSampler",
     "GPassAtK",
+    "GroundTruth",
     "History",
     "InvalidProblem",
     "Limits",
@@ -123,6 +126,7 @@ __all__ = [
     "compare_extractors",
     "compare_many",
     "continuation",
+    "environments",
     "errors",
     "evaluate",
     "evaluate_async",
@@ -130,6 +134,7 @@ __all__ = [
     "fenced",
     "formats",
     "generate",
+    "ground_truth",
     "languages",
     "load",
     "load_results",
@@ -158,6 +163,7 @@ _NAMES = {
     "executors": "Executor LocalExecutor",
     "extract": "Extraction continuation fenced sanitize stop_at syncheck until_stop",
     "extractors_compared": "ExtractorComparison compare_extractors",
+    "ground_truth": "ground_truth",
     "history": "History",
     "metrics": "BestAtK ByTag GPassAtK MajorityAtK Metric PassAtK PassPowK StatusRates TestPassFraction "
     "TruncationRates plan",
@@ -173,6 +179,7 @@ _NAMES = {
     "sandbox": "Sandbox",
     "store": "load_results",
     "suites": "CallSuite Oracle ScriptSuite SourceSuite StdioSuite Suite UnittestSuite",
+    "truth": "GroundTruth",
 }
 _HOMES = {name: f"codeeval.{home}" for home, names in _NAMES.items() for name in names.split()}
 

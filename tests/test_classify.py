@@ -46,6 +46,11 @@ def exited(code: int) -> int:
         ({"hung_up": True, "wait_status": signal.SIGXCPU}, "timed_out", "the kernel stopped it"),
         ({"hung_up": True, "wait_status": signal.SIGKILL, "cpu_s": 3.0, "cpu_limit_s": 2.0}, "timed_out", "kernel"),
         ({"hung_up": True, "wait_status": signal.SIGKILL, "cpu_s": 1.0, "cpu_limit_s": 2.0}, "crashed", "was killed"),
+        (
+            {"hung_up": True, "wait_status": signal.SIGKILL, "cpu_limit_s": 2.0, "machine_kill": True},
+            "sandbox_error",
+            "the machine had no memory left",
+        ),
         ({"hung_up": True, "wait_status": 50}, "crashed", "signal 50"),
     ],
 )

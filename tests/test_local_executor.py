@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 
 from codeeval.errors import SandboxError, SandboxUnavailable, WorkerLost
-from codeeval.executors.local import LocalExecutor, available_cores
+from codeeval.executors.local import LocalExecutor, available_cores, available_memory
 from codeeval.problem import Problem
 from codeeval.program import Check, Execution, Limits, Program, Status, Strength
 from codeeval.sandbox import LAYERS, Sandbox
@@ -1079,3 +1079,26 @@ while answers:
     print(_codec.unpack(answers[_codec.HEADER.size : size])[0])
     answers = answers[size:]
 """
+
+
+def test_more_memory_than_there_is_is_told_once(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("codeeval.executors.local.available_memory", lambda: 3 << 30)
+    small, large = (program(limits=Limits(cpu_s=1, wall_s=10, memory_bytes=n << 30)) for n in (1, 2))
+
+    with LocalExecutor(workers=2) as executor:
+        list(executor.execute([small, small]))
+        assert not caplog.records
+        list(executor.execute([large, large]))
+
+    (record,) = caplog.records
+    assert "2 workers × limits.memory_bytes (2.0 GiB) are 4.0 GiB, and this machine has 3.0 GiB" in record.getMessage()
+    assert "LocalExecutor(workers=1)" in record.getMessage()
+
+
+def test_the_memory_of_this_machine_is_known() -> None:
+    memory = available_memory()
+
+    assert memory is not None
+    assert memory > 1 << 28

@@ -68,7 +68,7 @@ def test_qwen_has_headers_limits_and_stops_of_its_own(tmp_path: Path) -> None:
     assert cpp.limits.cpu_s == 10
     assert program(cpp, "    return x + y;\n}\n").startswith("#include<stdlib.h>\n#include<algorithm>\n")
     assert program(cpp, "    return x + y;\n}\n").endswith(f"\n\n{CPP['prompt']}\n    return x + y;\n{CPP['tests']}")
-    assert ts.stop == ("\nfunction ", "\n/*", "\n//", "\nclass", "\nconsole.log")
+    assert ts.stop == ("\nfunction ", "\n/*", "\n//", "\nclass", "\nexport", "\nconsole.log")
 
 
 CHAT = """Here is the function:

@@ -206,9 +206,9 @@ def _complaint(worker: Worker, toolchain: Toolchain, what: str, source: str, wan
         check=Check(kind="language", strength=Strength.SAME_BOX),
     )
     recipe = toolchain.recipe(program)
-    worker.submit(0, program, message_of(program, recipe))
+    worker.submit(0, program, message_of(program, recipe), build_s=toolchain.build_s(program))
     try:
-        execution = Execution.from_dict(worker.receive())
+        execution = Execution.from_dict(worker.verdict())
     except (EOFError, OSError, ValueError) as error:
         raise SandboxError(f"a worker died in the self-test of {language.title}: {worker.autopsy()[1]}") from error
     if execution.status is wanted:

@@ -76,8 +76,8 @@ class Toolchain:
         n_builds = (record.build is not None) + bool(record.second_build)
         # Where a warm compiler has used up its time, the command gets its own. A program that makes its toolchain look
         # broken is built again, and the self-test's between the two.
-        build_s = 3 * record.build_limits.wall_s * n_builds * (2 if record.warm else 1)
-        return build_s + program.limits.wall_s + record.run_limits.wall_s
+        build_s = record.build_limits.wall_s * n_builds * (2 if record.warm else 1)
+        return 3 * build_s + program.limits.wall_s + record.run_limits.wall_s
 
     def version(self) -> str:
         """Ask the tools for their version.
@@ -195,11 +195,11 @@ def _home_of(tool: str) -> str:
 
 
 def _identity(language: Language, places: Mapping[str, str]) -> str:
-    """Give a digest of the record and of what was found: the files' real paths, sizes and times of change."""
+    """Give a digest of the record, of what was found (the files' real paths, sizes and times of change), of our own."""
     files = {}
     for name, path in places.items():
         if path:
             status = os.stat(path)
             files[name] = [os.path.realpath(path), status.st_size, status.st_mtime_ns]
-    text = json.dumps([language.digest(), files], sort_keys=True)
+    text = json.dumps([language.digest(), files, warm.digest(language.warm)], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()

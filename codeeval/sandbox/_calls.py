@@ -146,13 +146,14 @@ class _Tests:
         return self.limits_s[min(number, len(self.limits_s) - 1)] if self.limits_s else None
 
     def is_right(self, number: int, answer: Any) -> bool:
-        expected = self.expected[number]
-        if self.checker is not None:
-            return self.checker(self.inputs[number], expected, answer)
-        parameters = self.parameters
+        expected, parameters = self.expected[number], self.parameters
         if type(parameters.get("atol")) is list:
             parameters = dict(parameters, atol=parameters["atol"][number])
-        return self.compare is not None and bool(self.compare(answer, expected, parameters))
+        if self.checker is None:
+            return self.compare is not None and bool(self.compare(answer, expected, parameters))
+        if self.checker(self.inputs[number], expected, answer):
+            return True
+        return bool(parameters.get("atol")) and _comparisons.allclose(answer, expected, parameters)
 
 
 class _Sitting:

@@ -25,6 +25,8 @@ class Facts(NamedTuple):
     "The memory that its processes held together, where that was more than they may; else 0."
     memory_kill: bool = False
     "The kernel killed it because all its processes together held too much."
+    machine_kill: bool = False
+    "The kernel killed something at that time because the machine had no memory left, and it held little itself."
     output_exceeded: bool = False
     report_exceeded: bool = False
     hung_up: bool = False
@@ -95,6 +97,8 @@ def _classify_death(facts: Facts) -> Tuple[str, str]:
         return "timed_out", "cpu: the kernel stopped it after %.1f CPU seconds" % facts.cpu_s
     if facts.memory_kill:
         return "memory_exceeded", "was killed when its processes held more memory than they may together"
+    if facts.machine_kill and name == "SIGKILL":
+        return "sandbox_error", "was killed while the machine had no memory left; let it have more, or fewer workers"
     if name == "SIGKILL":
         # Our own kill, after it closed its end of the control socket, or the kernel's for want of memory.
         return "crashed", "was killed, or closed the connection to the judge"

@@ -84,12 +84,12 @@ def main(fd: int) -> None:
         return
     group = _group_of(zygote, config)
     _shrink()
-    waiting = _Waiting()  # opened before the layers, which don't let /proc be read
+    machine = _Machine()  # opens what it reads before the layers, which don't let /proc be read
     boxed = _box_in(config, outer, group)
     lost: Optional[ZygoteLost] = None
     try:
         caller.send({"ready": {**_describe(zygote), "judge": boxed, "groups": group.paths if group else []}})
-        judge = _Judge(caller, zygote, waiting, group)
+        judge = _Judge(caller, zygote, machine, group)
         while True:
             request = caller.receive()
             if request is None:
@@ -239,31 +239,49 @@ class _Caller:
         return bytes(data)
 
 
-class _Waiting:
-    """How long this process has been ready to run and had no core; stays at 0 where the kernel does not say."""
+class _Machine:
+    """What the kernel says of this machine and of our share of it; zeros where it does not say."""
 
     def __init__(self) -> None:
-        try:
-            self.fd = os.open("/proc/self/schedstat", os.O_RDONLY | os.O_CLOEXEC)
-        except OSError:
-            self.fd = -1
+        self.schedule, self.memory = (_opened("/proc/" + name) for name in ("self/schedstat", "vmstat"))
+        self.kills = self._count_kills()
 
-    def total_s(self) -> float:
+    def waited_s(self) -> float:
+        """Give the time for which this process has been ready to run and had no core."""
         try:
-            return int(os.pread(self.fd, 100, 0).split()[1]) / 1e9
+            return int(os.pread(self.schedule, 100, 0).split()[1]) / 1e9
         except (OSError, IndexError, ValueError):
             return 0.0
+
+    def has_killed(self) -> bool:
+        """Say whether the kernel has killed any process for want of memory since this was asked last."""
+        before, self.kills = self.kills, self._count_kills()
+        return self.kills > before
+
+    def _count_kills(self) -> int:
+        try:
+            _, _, rest = os.pread(self.memory, 1 << 16, 0).partition(b"\noom_kill ")
+            return int(rest.split()[0])
+        except (OSError, IndexError, ValueError):
+            return 0
+
+
+def _opened(path: str) -> int:
+    try:
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return -1
 
 
 class _Judge:
     """Judges one program after another."""
 
     def __init__(
-        self, caller: _Caller, zygote: _zygote.Zygote, waiting: _Waiting, group: Optional[_cgroup.Group]
+        self, caller: _Caller, zygote: _zygote.Zygote, machine: _Machine, group: Optional[_cgroup.Group]
     ) -> None:
         self.caller = caller
         self.zygote = zygote
-        self.waiting = waiting
+        self.machine = machine
         self.group = group
         self.memory_kills = 0
         self.compiled: Dict[str, Any] = {}
@@ -385,6 +403,7 @@ class _Judge:
             judge_limit_s=self.budget_s,
             started=box.started,
             memory_kill=self._is_memory_kill(box, wait_status),
+            machine_kill=self._is_machine_kill(box, wait_status, peak),
         )
         status, message = _classify.classify(facts)
         row: Dict[str, Any] = {
@@ -423,6 +442,14 @@ class _Judge:
         before, self.memory_kills = self.memory_kills, self.group.kills()
         return self.memory_kills > before
 
+    def _is_machine_kill(self, box: Box, wait_status: int, peak_bytes: int) -> bool:
+        """Say whether the kernel has likely ended the child because the machine had no memory left.
+
+        It does not say whom it has killed, but a program that holds half of what it may is the likely cause.
+        """
+        killed = os.WIFSIGNALED(wait_status) and os.WTERMSIG(wait_status) == signal.SIGKILL and "hung_up" in box.facts
+        return killed and self.machine.has_killed() and 2 * peak_bytes < box.limits["memory_bytes"]
+
     def _unmet(self, program: Dict[str, Any]) -> str:
         """Say which limit asks for something that can't be given safely here."""
         layers, limits = self.zygote.layers, program["limits"]
@@ -442,7 +469,7 @@ class _Judge:
         """Start the tests' own clocks: one that interrupts them, one behind it that can't be held up."""
         self.budget_s = min(max(_JUDGE_CPU_S, box.limits["cpu_s"]), MAX_S)
         self.cpu_deadline = time.process_time() + self.budget_s
-        self.waited_s = self.waiting.total_s()
+        self.waited_s = self.machine.waited_s()
         self.box = box
         signal.setitimer(signal.ITIMER_VIRTUAL, self.budget_s + _LAST_TICK_S)
         signal.setitimer(signal.ITIMER_REAL, _TICK_S, _TICK_S)
@@ -455,7 +482,7 @@ class _Judge:
             raise CallerGone
         is_over = time.process_time() >= self.cpu_deadline
         if not is_over and time.monotonic() >= box.wall_deadline + self.budget_s:
-            starved_s = min(self.waiting.total_s() - self.waited_s, MAX_STARVED * self.budget_s)
+            starved_s = min(self.machine.waited_s() - self.waited_s, MAX_STARVED * self.budget_s)
             is_over = time.monotonic() >= box.wall_deadline + self.budget_s + starved_s
         if is_over:
             self.is_worn = True

@@ -38,7 +38,7 @@ class Stage:
     """One command in its own box, and what became of it."""
 
     def __init__(self, judge: Any, order: Dict[str, Any], limits: Dict[str, Any], archive: int, stdin: bytes = b""):
-        box = judge.new_box(limits, stdin, archive)
+        box: Box = judge.new_box(limits, stdin, archive)
         reply: List[Any] = []
         try:
             box.send(order)

@@ -26,6 +26,7 @@ __all__ = [
     "fresh_proc",
     "fresh_tmpfs",
     "heed_signals",
+    "open_out_of_the_way",
     "prctl",
     "probe_job",
     "seal",
@@ -231,7 +232,7 @@ def fresh_proc() -> None:
     _check(_load().mount(b"proc", b"/proc", b"proc", flags, None), "mount /proc")
 
 
-def settle(step: Callable[[], None]) -> Tuple[int, int]:
+def settle(step: Callable[[], None], highest_fd: int) -> Tuple[int, int]:
     """Have this process' children born, from now on, in a pid namespace that stands as long as it does itself.
 
     A namespace of its own for each child is dear, and so is a /proc for it; and its first process is spared the
@@ -239,6 +240,7 @@ def settle(step: Callable[[], None]) -> Tuple[int, int]:
 
     Args:
         step: what the first process does before it begins to do nothing; it gives up all that it can do.
+        highest_fd: no descriptor that is open has a higher number.
 
     Returns:
         Descriptors of the namespace where children were born before, and of the new one, for `bear_children_in`.
@@ -246,8 +248,6 @@ def settle(step: Callable[[], None]) -> Tuple[int, int]:
     Raises:
         OSError: the kernel refuses; then children are born where they were before.
     """
-    import fcntl  # Windows has none, and this module can be imported there
-
     ready, done = os.pipe(), os.pipe()
     pid = clone(_NEWPID)
     if pid == 0:
@@ -257,7 +257,7 @@ def settle(step: Callable[[], None]) -> Tuple[int, int]:
             step()
             _check(_load().prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0), "prctl")  # its memory is nobody's to look into
             os.write(done[1], b"\0")
-            os.closerange(0, max(*ready, *done) + 1)
+            os.closerange(0, max(highest_fd, *ready, *done) + 1)
             while True:
                 signal.pause()
         except OSError as error:
@@ -267,11 +267,8 @@ def settle(step: Callable[[], None]) -> Tuple[int, int]:
             os._exit(1)
     fds: List[int] = []
     try:
-        for name in ("self", str(pid)):  # before its own /proc lies over ours
-            fd = os.open("/proc/%s/ns/pid" % name, os.O_RDONLY)
-            # Out of the way of the descriptors that a zygote gives numbers of its choice.
-            fds.append(fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 10))
-            os.close(fd)
+        # Before its own /proc lies over ours.
+        fds.extend(open_out_of_the_way("/proc/%s/ns/pid" % name) for name in ("self", str(pid)))
         os.write(ready[1], b"\0")
         number = ord(os.read(done[0], 1))
         if number:
@@ -287,6 +284,17 @@ def settle(step: Callable[[], None]) -> Tuple[int, int]:
     finally:
         for end in (*ready, *done):
             os.close(end)
+
+
+def open_out_of_the_way(path: str) -> int:
+    """Open a path for reading, with a number above those that a zygote gives to descriptors of its choice."""
+    import fcntl  # Windows has none, and this module can be imported there
+
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 10)
+    finally:
+        os.close(fd)
 
 
 def bear_children_in(fd: int) -> None:
