@@ -30,7 +30,7 @@ from typing import Any
 from measure import find_meter, machine
 
 import codeeval as ce
-from codeeval.benchmarks.bigcodebench import original_verdict
+from codeeval.formats import original_verdict
 
 HERE = Path(__file__).resolve().parent
 RECORDED = Path("recorded/qwen2.5-coder-1.5b-base/bigcodebench")

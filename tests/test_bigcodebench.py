@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 import codeeval as ce
-from codeeval.benchmarks.bigcodebench import DOMAINS, original_verdict
+from codeeval.benchmarks.bigcodebench import DOMAINS
 from codeeval.errors import ChecksumMismatch, DatasetError, InvalidProblem
 from codeeval.executors.local import LocalExecutor
+from codeeval.formats import original_verdict
 from codeeval.program import Execution, Status, TestResult
 
 TESTS = """
@@ -222,7 +223,12 @@ def test_executions_have_the_statuses_of_the_original() -> None:
         "fail",
         {"ALL": "SyntaxError: no"},
     )
-    for status in (Status.TIMED_OUT, Status.CRASHED, Status.EARLY_EXIT):
+    for status in (Status.TIMED_OUT, Status.CRASHED, Status.OUTPUT_EXCEEDED):
         assert original_verdict(Execution(status=status, tests=unheard)) == ("timeout", {})
+    assert original_verdict(Execution(status=Status.EARLY_EXIT, exit_code=0)) == ("timeout", {})
+    assert original_verdict(Execution(status=Status.EARLY_EXIT, message="raised SystemExit(1)")) == (
+        "fail",
+        {"ALL": "raised SystemExit(1)"},
+    )
     with pytest.raises(ValueError, match="a fault of ours: no network"):
         original_verdict(Execution(status=Status.SANDBOX_ERROR, message="no network"))

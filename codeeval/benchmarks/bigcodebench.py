@@ -19,10 +19,10 @@ from typing import Any, Literal
 from codeeval.data import CachedFile, Fetched, HubFile, Row, Source, fetch
 from codeeval.errors import DatasetError, InvalidProblem
 from codeeval.problem import Problem, ProblemSet
-from codeeval.program import Execution, Limits, Status
+from codeeval.program import Limits
 from codeeval.suites import UnittestSuite
 
-__all__ = ["DOMAINS", "bigcodebench", "bigcodebench_hard", "original_verdict"]
+__all__ = ["DOMAINS", "bigcodebench", "bigcodebench_hard"]
 
 Split = Literal["complete", "instruct"]
 Subset = Literal["full", "hard"]
@@ -132,30 +132,6 @@ def bigcodebench_hard(
         source=source,
         verify=verify,
     )
-
-
-def original_verdict(execution: Execution) -> tuple[str, dict[str, str]]:
-    """Give (status, details) as the benchmark's own result files have them.
-
-    The status is `pass`, `fail` or `timeout`, which there also stands for a process that died without a word. The
-    details are each failing test's traceback by the name of its method, or `ALL` where the tests could not be run.
-
-    Raises:
-        ValueError: the execution is no verdict, but a fault of the machine's.
-    """
-    if not execution.judged:
-        raise ValueError(f"only verdicts have one of the benchmark's, but this is a fault of ours: {execution.message}")
-    if execution.passed:
-        return "pass", {}
-    ran = {test.name for test in execution.tests if test.passed or not test.message.startswith("no verdict")}
-    if execution.status in _DEAD:
-        return "timeout", {}
-    failed = {test.name.rpartition(".")[2]: test.message for test in execution.tests if not test.passed}
-    return "fail", failed if ran else {"ALL": execution.message}
-
-
-#: The evaluator hears nothing of programs that end so, and takes that for a time-out.
-_DEAD = frozenset({Status.TIMED_OUT, Status.CRASHED, Status.EARLY_EXIT, Status.OUTPUT_EXCEEDED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,8 +15,9 @@ from codeeval.errors import ResultsError
 from codeeval.jsonl import open_text, read_json
 from codeeval.program import Execution, Status
 from codeeval.sample import Attempt
+from codeeval.sandbox import NO_VERDICT
 
-__all__ = ["BigCodeBenchFile", "read_pass_at_k", "write_bigcodebench_results", "write_pass_at_k"]
+__all__ = ["BigCodeBenchFile", "original_verdict", "read_pass_at_k", "write_bigcodebench_results", "write_pass_at_k"]
 
 Path_ = str | os.PathLike[str]
 Split = Literal["complete", "instruct"]
@@ -193,6 +194,31 @@ def write_pass_at_k(
     _write(path, found | settings)
 
 
+def original_verdict(execution: Execution) -> tuple[str, dict[str, str]]:
+    """Give (status, details) as BigCodeBench's own evaluator tells them.
+
+    The status is `pass`, `fail` or `timeout`, which there also stands for a process that died without a word. The
+    details are each failing test's traceback by the name of its method, or `ALL` where the tests could not be run.
+
+    Raises:
+        ValueError: the execution is no verdict, but a fault of the machine's.
+    """
+    if not execution.judged:
+        raise ValueError(f"only verdicts have one of the benchmark's, but this is a fault of ours: {execution.message}")
+    if execution.passed:
+        return "pass", {}
+    died = execution.exit_code is not None or execution.signal is not None
+    if execution.status in _UNHEARD or died:
+        return "timeout", {}
+    heard = [test for test in execution.tests if test.message != NO_VERDICT]
+    failed = {test.name.rpartition(".")[2]: test.message for test in heard if not test.passed}
+    return "fail", failed or {"ALL": execution.message}
+
+
+#: The evaluator waits in vain for a word of programs that end so.
+_UNHEARD = frozenset({Status.TIMED_OUT, Status.CRASHED, Status.OUTPUT_EXCEEDED})
+
+
 def _write(path: Path_, value: Mapping[str, Any]) -> None:
     target = Path(path)
     scratch = target.with_name(f".{os.getpid()}.{target.name}")
@@ -205,31 +231,11 @@ def _write(path: Path_, value: Mapping[str, Any]) -> None:
 
 
 def _entry(attempt: Attempt) -> dict[str, Any]:
-    execution = _decisive(attempt)
-    details: dict[str, str] = {}
-    if not execution.passed:
-        details = {test.name: test.message for test in execution.tests if not test.passed}
-        if not details and _word(execution) == "fail":
-            details = {"ALL": execution.message}
-    return {
-        "task_id": attempt.sample.task_id,
-        "solution": attempt.code,
-        "status": _word(execution),
-        "details": details,
-    }
+    status, details = original_verdict(_decisive(attempt))
+    return {"task_id": attempt.sample.task_id, "solution": attempt.code, "status": status, "details": details}
 
 
 def _decisive(attempt: Attempt) -> Execution:
     """Give the execution that the verdict rests on: the first that is no pass, or the first."""
     executions = list(attempt.executions.values())
     return next((execution for execution in executions if not execution.passed), executions[0])
-
-
-def _word(execution: Execution) -> str:
-    if execution.passed:
-        return "pass"
-    return "timeout" if execution.status in _WITHOUT_REPORT else "fail"
-
-
-#: What ends a program before it reports; the original takes all of it for a time-out.
-_WITHOUT_REPORT = frozenset({Status.TIMED_OUT, Status.CRASHED, Status.MEMORY_EXCEEDED})

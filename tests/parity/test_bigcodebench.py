@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 import codeeval as ce
-from codeeval.benchmarks.bigcodebench import DOMAINS, original_verdict
+from codeeval.benchmarks.bigcodebench import DOMAINS
+from codeeval.formats import original_verdict
 
 QWEN = Path("recorded/qwen2.5-coder-1.5b-base/bigcodebench")
 FORMS = [("full", "v0.1.0", 1140), ("full", "v0.1.4", 1140), ("hard", "v0.1.0", 148), ("hard", "v0.1.4", 148)]
