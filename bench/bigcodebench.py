@@ -1,15 +1,17 @@
 """BigCodeBench in its own environment: which canonical solutions pass, and are recorded verdicts reproduced?
 
     python bench/bigcodebench.py canonical --python ENV/bin/python --data ../shared/data [--subset hard]
+    python bench/bigcodebench.py null      --python ENV/bin/python --data ../shared/data [--subset hard]
     python bench/bigcodebench.py recorded  --python ENV/bin/python --data ../shared/data [--subset hard]
     python bench/bigcodebench.py speed     --python ENV/bin/python --data ../shared/data --original FOLDER
 
-ENV has the packages that the benchmark pins (`codeeval.environments`). `recorded` judges a model's completions under
-the protocol `bigcodebench` and compares with the record of the original evaluator. A time-out by the wall clock that
-used little CPU is what it is; one that was starved on a busy machine is run again alone, with more time. Prints each
-program that did not pass, or each verdict that differs; `--json` keeps every execution. `speed` judges the same
-completions with codeeval and with the original, whose package lies unpacked in FOLDER (`pip download --no-deps
-bigcodebench`, then unzip), and measures both with everything that they start.
+ENV has the packages that the benchmark pins (`codeeval.environments`). `null` answers each task with `pass`, and lists
+the tasks that this passes. `recorded` judges a model's completions under the protocol `bigcodebench` and compares with
+the record of the original evaluator. A time-out by the wall clock that used little CPU is what it is; one that was
+starved on a busy machine is run again alone, with more time. Prints each program that did not pass, or each verdict
+that differs; `--json` keeps every execution. `speed` judges the same completions with codeeval and with the original,
+whose package lies unpacked in FOLDER (`pip download --no-deps bigcodebench`, then unzip), and measures both with
+everything that they start.
 """
 
 from __future__ import annotations
@@ -40,7 +42,7 @@ STARVED_SHARE = 0.02
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["canonical", "recorded", "speed"])
+    parser.add_argument("what", choices=["canonical", "null", "recorded", "speed"])
     parser.add_argument("--original", type=Path, help="folder that has the package bigcodebench, for speed")
     parser.add_argument("--python", required=True, help="the environment's interpreter")
     parser.add_argument("--data", type=Path, required=True, help="folder with benchmarks/ and recorded/")
@@ -57,7 +59,11 @@ def main() -> None:
     if options.what == "speed":
         _speed(problems, options)
         return
-    solutions = _canonical(problems) if options.what == "canonical" else _recorded(options)
+    solutions = {
+        "canonical": lambda: {p.task_id: p.prompt + p.canonical_solution for p in problems},
+        "null": lambda: {p.task_id: p.prompt + "    pass\n" for p in problems},
+        "recorded": lambda: _recorded(options),
+    }[options.what]()
     programs = {
         p.task_id: p.suites["tests"].program(solutions[p.task_id], problem=p, limits=p.limits) for p in problems
     }
@@ -75,10 +81,12 @@ def main() -> None:
     print(f"{sum(cpu_s):.0f} CPU s, median {cpu_s[len(cpu_s) // 2]:.3f} s; {wall_s:.0f} s of wall time")
     if options.what == "recorded":
         _compare(executions, options)
+    if options.what == "null":
+        print("passed:", ", ".join(task_id for task_id, e in executions.items() if e.passed) or "none")
 
 
 def _problems(options: argparse.Namespace) -> ce.ProblemSet:
-    version = options.version or ("v0.1.4" if options.what == "canonical" else "v0.1.0")
+    version = options.version or ("v0.1.4" if options.what in ("canonical", "null") else "v0.1.0")
     stem = "BigCodeBench-Hard" if options.subset == "hard" else "BigCodeBench"
     problems = ce.load(
         "bigcodebench",
@@ -88,10 +96,6 @@ def _problems(options: argparse.Namespace) -> ce.ProblemSet:
         source=options.data / "benchmarks" / f"{stem}-{version}.jsonl.gz",
     )
     return problems.subset(f"BigCodeBench/{n}" for n in options.tasks.split(",")) if options.tasks else problems
-
-
-def _canonical(problems: ce.ProblemSet) -> dict[str, str]:
-    return {p.task_id: p.prompt + p.canonical_solution for p in problems}
 
 
 def _recorded(options: argparse.Namespace) -> dict[str, str]:
@@ -165,7 +169,7 @@ def _speed(problems: ce.ProblemSet, options: argparse.Namespace) -> None:
         data = ["--data", str(options.data), "--subset", options.subset, "--python", options.python]
         preload = ",".join(ce.preload_for(problems, python=options.python)) if not options.preload else options.preload
         more = ["--tasks", numbers, "--workers", str(options.workers), "--preload", preload, "--json", str(ours)]
-        driver = [options.python, str(HERE / "drivers" / "drive_bigcodebench.py"), str(rows), str(theirs)]
+        driver = [options.python, str(HERE / "drivers" / "drive_bigcodebench_programs.py"), str(rows), str(theirs)]
         commands = {
             "codeeval": [sys.executable, str(HERE / "bigcodebench.py"), "recorded", *data, *more],
             "bigcodebench": [*driver, str(options.workers)],
