@@ -142,6 +142,17 @@ def test_calibration_forgives_a_forgotten_import(executor: LocalExecutor, file: 
     assert judge(executor, plain, answer).status is Status.FAILED
 
 
+def test_limits_follow_the_task_and_the_protocol(tmp_path: Path) -> None:
+    source = write(tmp_path / "rows.jsonl", [row(1), row(461), row(417)])
+
+    default = ce.load("bigcodebench", source=source, verify=False)
+    original = ce.load("bigcodebench", protocol="bigcodebench", source=source, verify=False)
+
+    assert [(p.limits.cpu_s, p.limits.wall_s) for p in default] == [(30, 90), (30, 300), (240, 720)]
+    assert {p.limits.wall_s for p in original} == {241}
+    assert {(p.limits.network, p.limits.processes) for p in [*default, *original]} == {("loopback", 32)}
+
+
 def test_null_answers_fail(executor: LocalExecutor, file: Path) -> None:
     problems = ce.load("bigcodebench", source=file, verify=False)
     prompt = problems[0].prompt

@@ -2,8 +2,8 @@
 
     ENV/bin/python drive_bigcodebench_programs.py PROGRAMS.json OUT.json WORKERS
 
-Run by the interpreter with the benchmark's packages, like the original, whose package PYTHONPATH leads to. PROGRAMS: task id → [code, test]; OUT: task
-id → status.
+Run by the interpreter with the benchmark's packages, like the original, to whose package PYTHONPATH leads.
+PROGRAMS: task id → [code, test]; OUT: task id → status.
 """
 
 import json
