@@ -83,6 +83,7 @@ def test_a_row_becomes_a_problem_to_complete(file: Path) -> None:
     assert "\ndef " in problem.stop
     assert problem.metadata["libs"] == ["json", "datetime"]
     assert problem.metadata["domain"] == ["System", "Time"]
+    assert problem.metadata["needs"] == []
     assert problem.metadata["doc_struct"] == {"description": ["Sort."], "reqs": ["json"]}
 
 
@@ -171,6 +172,15 @@ def test_problems_are_filtered_by_library_and_domain(file: Path) -> None:
     assert problems.filter(libs=lambda libs: len(libs) > 2).task_ids == ("BigCodeBench/1",)
     with pytest.raises(ValueError, match="has the metadata 'lib'; did you mean 'libs'"):
         problems.filter(lib="json")
+
+
+def test_a_task_that_needs_what_a_program_does_not_have_says_so(tmp_path: Path) -> None:
+    source = write(tmp_path / "rows.jsonl", [row(100), row(101), row(177)])
+
+    problems = ce.load("bigcodebench", source=source, verify=False)
+
+    assert [p.metadata["needs"] for p in problems] == [[], ["internet"], ["nltk_data"]]
+    assert problems.filter(needs=lambda needs: not needs).task_ids == ("BigCodeBench/100",)
 
 
 def test_every_library_is_of_one_domain() -> None:

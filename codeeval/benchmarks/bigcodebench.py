@@ -22,7 +22,7 @@ from codeeval.problem import Problem, ProblemSet
 from codeeval.program import Limits
 from codeeval.suites import UnittestSuite
 
-__all__ = ["DOMAINS", "bigcodebench", "bigcodebench_hard"]
+__all__ = ["DOMAINS", "NEEDS", "bigcodebench", "bigcodebench_hard"]
 
 Split = Literal["complete", "instruct"]
 Subset = Literal["full", "hard"]
@@ -65,9 +65,9 @@ def bigcodebench(
 ) -> ProblemSet:
     """Load BigCodeBench.
 
-    Each problem's metadata has `libs` (the libraries that the reference uses), `domain` (theirs, of seven) and
-    `doc_struct` (the docstring's parts: description, params, returns, reqs, raises, examples, notes), and in version
-    v0.1.0 of Hard `question` and `score`.
+    Each problem's metadata has `libs` (the libraries that the reference uses), `domain` (theirs, of seven), `needs`
+    (what its tests need beyond packages; see `NEEDS`) and `doc_struct` (the docstring's parts: description, params,
+    returns, reqs, raises, examples, notes), and in version v0.1.0 of Hard `question` and `score`.
 
     Args:
         split: `complete` asks for the body of a function with a docstring; `instruct` asks in words, of chat models.
@@ -200,7 +200,8 @@ def _metadata(row: Row) -> Mapping[str, Any]:
         raise InvalidProblem(f"{row['task_id']}: libs must be a list of names, but got {row['libs']!r:.200}")
     domain = sorted({_DOMAIN_BY_LIBRARY[name] for name in libs if name in _DOMAIN_BY_LIBRARY})
     more = {field: row[field] for field in ("question", "score", "q_idx") if field in row}
-    return MappingProxyType({"libs": libs, "domain": domain, "doc_struct": doc_struct, **more})
+    needs = [what for what, numbers in NEEDS.items() if row["task_id"] in {f"BigCodeBench/{n}" for n in numbers}]
+    return MappingProxyType({"libs": libs, "domain": domain, "needs": needs, "doc_struct": doc_struct, **more})
 
 
 # ------------------------------------------------------------------------------------------------ limits
@@ -231,7 +232,17 @@ def _limits(task_id: str, protocol: Protocol) -> Limits:
     return replace(_DEFAULT, cpu_s=cpu_s, wall_s=wall_s)
 
 
-# ------------------------------------------------------------------------------------------------ domains
+# ------------------------------------------------------------------------------------------------ needs, domains
+
+NEEDS: Mapping[str, tuple[int, ...]] = MappingProxyType(
+    {
+        "internet": (101, 176, 314, 590, 1005, 1006, 1012),
+        "nltk_data": (177, 290, 332, 334, 376, 383, 633, 635, 655, 658, 726, 734, 806, 808, 849, 940, 1109),
+    }
+)
+"""What the reference needs and a program does not have by default → numbers of the tasks, found by running them.
+
+`internet` is never given; `nltk_data` are folders of NLTK that must be readable in the box."""
 
 DOMAINS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
