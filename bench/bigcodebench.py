@@ -52,7 +52,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--preload", help="modules joined by commas; by default what `preload_for` finds")
     parser.add_argument("--tasks", help="numbers of the tasks, joined by commas; by default all")
-    parser.add_argument("--json", type=Path, help="write every execution here")
+    parser.add_argument("--json", type=Path, help="append every execution to this file of JSON lines, as it comes")
     options = parser.parse_args()
     print(", ".join(f"{k} {v}" for k, v in machine().items()), f"; load {os.getloadavg()[0]:.1f}", flush=True)
     problems = _problems(options)
@@ -72,10 +72,8 @@ def main() -> None:
     print(f"preloaded: {' '.join(preload)} ({time.monotonic() - begin:.0f} s to find out)", flush=True)
     begin = time.monotonic()
     with ce.LocalExecutor(options.workers, python=options.python, preload=preload) as executor:
-        executions = dict(_judged(executor, programs))
+        executions = dict(_kept(_judged(executor, programs), options.json))
     wall_s = time.monotonic() - begin
-    if options.json:
-        options.json.write_text(json.dumps({task_id: e.to_dict() for task_id, e in executions.items()}, indent=0))
     cpu_s = sorted(execution.cpu_s for execution in executions.values())
     print(f"{len(programs)} programs: {_counts(executions)}")
     print(f"{sum(cpu_s):.0f} CPU s, median {cpu_s[len(cpu_s) // 2]:.3f} s; {wall_s:.0f} s of wall time")
@@ -120,6 +118,15 @@ def _judged(executor: ce.LocalExecutor, programs: Mapping[str, ce.Program]) -> I
         patient = dataclasses.replace(program.limits, wall_s=10 * program.limits.wall_s)
         execution = executor.run(dataclasses.replace(program, limits=patient))
         _tell(len(programs), len(programs), f"{task_id} (again)", execution)
+        yield task_id, execution
+
+
+def _kept(judged: Iterator[tuple[str, ce.Execution]], path: Path | None) -> Iterator[tuple[str, ce.Execution]]:
+    """Pass executions on, having written them down."""
+    for task_id, execution in judged:
+        if path is not None:
+            with path.open("a") as file:
+                file.write(json.dumps({"task_id": task_id, **execution.to_dict()}) + "\n")
         yield task_id, execution
 
 
@@ -182,7 +189,8 @@ def _speed(problems: ce.ProblemSet, options: argparse.Namespace) -> None:
                 print(log.read_text()[-2000:])
             took = f"{usage.cpu_s:.1f} | {usage.wall_s:.1f} | {usage.cpu_s / len(texts):.3f}"
             print(f"| {tool} | {took} |", flush=True)
-        passed = {task_id for task_id, row in json.loads(ours.read_text()).items() if row["status"] == "passed"}
+        rows_of_ours = map(json.loads, ours.read_text().splitlines())
+        passed = {row["task_id"] for row in rows_of_ours if row["status"] == "passed"}
         original = {task_id for task_id, status in json.loads(theirs.read_text()).items() if status == "pass"}
     print(f"\npass flags differ on {sorted(passed ^ original) or 'no task'}; {len(passed)} and {len(original)} pass")
 
