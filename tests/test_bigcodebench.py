@@ -183,6 +183,14 @@ def test_a_task_that_needs_what_a_program_does_not_have_says_so(tmp_path: Path) 
     assert problems.filter(needs=lambda needs: not needs).task_ids == ("BigCodeBench/100",)
 
 
+def test_only_the_first_version_of_task_1006_needs_the_internet(tmp_path: Path) -> None:
+    source = write(tmp_path / "rows.jsonl", [row(1006)])
+
+    first, last = (ce.load("bigcodebench", version=v, source=source, verify=False)[0] for v in ("v0.1.0", "v0.1.4"))
+
+    assert (first.metadata["needs"], last.metadata["needs"]) == (["internet"], [])
+
+
 def test_every_library_is_of_one_domain() -> None:
     libraries = [library for group in DOMAINS.values() for library in group]
 

@@ -93,7 +93,7 @@ def bigcodebench(
         if value not in known:
             raise ValueError(f"bigcodebench has the {what}s {', '.join(map(repr, known))}, but got {value!r}")
     found = _fetch(subset, version, source, verify)
-    how = _How(split=split, calibrated=calibrated, protocol=protocol)
+    how = _How(split=split, version=version, calibrated=calibrated, protocol=protocol)
     sha256 = _SHA256[subset, version]
     label = f"{version}-{split}" + ("" if calibrated else "-plain")
     return ProblemSet(
@@ -139,6 +139,7 @@ class _How:
     """In which form problems are wanted."""
 
     split: Split
+    version: str
     calibrated: bool
     protocol: Protocol
 
@@ -181,11 +182,11 @@ def _problem(row: Row, how: _How) -> Problem:
         style="chat" if is_chat else "completion",
         stop=() if is_chat else _STOP,
         limits=_limits(task_id, how.protocol),
-        metadata=_metadata(row),
+        metadata=_metadata(row, how.version),
     )
 
 
-def _metadata(row: Row) -> Mapping[str, Any]:
+def _metadata(row: Row, version: str) -> Mapping[str, Any]:
     """Read the fields that are texts of other data.
 
     Raises:
@@ -200,7 +201,10 @@ def _metadata(row: Row) -> Mapping[str, Any]:
         raise InvalidProblem(f"{row['task_id']}: libs must be a list of names, but got {row['libs']!r:.200}")
     domain = sorted({_DOMAIN_BY_LIBRARY[name] for name in libs if name in _DOMAIN_BY_LIBRARY})
     more = {field: row[field] for field in ("question", "score", "q_idx") if field in row}
-    needs = [what for what, numbers in NEEDS.items() if row["task_id"] in {f"BigCodeBench/{n}" for n in numbers}]
+    numbers_by_need = {**NEEDS, "internet": (*NEEDS["internet"], *((1006,) if version == "v0.1.0" else ()))}
+    needs = [
+        need for need, numbers in numbers_by_need.items() if row["task_id"] in map("BigCodeBench/{}".format, numbers)
+    ]
     return MappingProxyType({"libs": libs, "domain": domain, "needs": needs, "doc_struct": doc_struct, **more})
 
 
@@ -236,13 +240,14 @@ def _limits(task_id: str, protocol: Protocol) -> Limits:
 
 NEEDS: Mapping[str, tuple[int, ...]] = MappingProxyType(
     {
-        "internet": (101, 176, 314, 590, 1005, 1006, 1012),
+        "internet": (101, 176, 314, 590, 1005, 1012),
         "nltk_data": (177, 290, 332, 334, 376, 383, 633, 635, 655, 658, 726, 734, 806, 808, 849, 940, 1109),
     }
 )
 """What the reference needs and a program does not have by default → numbers of the tasks, found by running them.
 
-`internet` is never given; `nltk_data` are folders of NLTK that must be readable in the box."""
+`internet` is never given, and in version v0.1.0 task 1006 needs it too; `nltk_data` are folders of NLTK that must be
+readable in the box."""
 
 DOMAINS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
