@@ -16,8 +16,9 @@ from codeeval.errors import ResultsError
 from codeeval.jsonl import open_text, read_json
 from codeeval.program import Execution
 from codeeval.sample import Attempt
+from codeeval.sandbox import NO_VERDICT
 
-__all__ = ["BigCodeBenchFile", "read_pass_at_k", "write_bigcodebench_results", "write_pass_at_k"]
+__all__ = ["BigCodeBenchFile", "original_verdict", "read_pass_at_k", "write_bigcodebench_results", "write_pass_at_k"]
 
 Path_ = str | os.PathLike[str]
 Split = Literal["complete", "instruct"]
@@ -192,6 +193,31 @@ def write_pass_at_k(
         "failed_tasks": list(failed_tasks),
     }
     _write(path, found | settings)
+
+
+def original_verdict(execution: Execution) -> tuple[str, dict[str, str]]:
+    """Give (status, details) as BigCodeBench's own evaluator tells them.
+
+    The status is `pass`, `fail` or `timeout`, which there also stands for a process that died without a word. The
+    details are each failing test's traceback by the name of its method, or `ALL` where the tests could not be run.
+
+    Raises:
+        ValueError: the execution is no verdict, but a fault of the machine's.
+    """
+    if not execution.judged:
+        raise ValueError(f"only verdicts have one of the benchmark's, but this is a fault of ours: {execution.message}")
+    if execution.passed:
+        return "pass", {}
+    died = execution.exit_code is not None or execution.signal is not None
+    if execution.status in _UNHEARD or died:
+        return "timeout", {}
+    heard = [test for test in execution.tests if test.message != NO_VERDICT]
+    failed = {test.name.rpartition(".")[2]: test.message for test in heard if not test.passed}
+    return "fail", failed or {"ALL": execution.message}
+
+
+#: The evaluator waits in vain for a word of programs that end so.
+_UNHEARD = frozenset({Status.TIMED_OUT, Status.CRASHED, Status.OUTPUT_EXCEEDED})
 
 
 def _write(path: Path_, value: Mapping[str, Any]) -> None:

@@ -18,13 +18,14 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from codeeval.errors import SandboxUnavailable
-from codeeval.sandbox import _cgroup, _codec, _comparisons, _zygote
+from codeeval.sandbox import _cgroup, _codec, _comparisons, _unittest, _zygote
 from codeeval.sandbox.guarantees import GUARANTEES, Report, report_on
 
 __all__ = [
     "CALL_COMPARISONS",
     "GUARANTEES",
     "LAYERS",
+    "NO_VERDICT",
     "OUTPUT_COMPARISONS",
     "Report",
     "Sandbox",
@@ -38,6 +39,8 @@ LAYERS: dict[str, str] = {**_cgroup.LAYERS, **_zygote.LAYERS}
 
 CALL_COMPARISONS: tuple[str, ...] = tuple(_comparisons.COMPARISONS)
 """How what a function gives can be compared, by name."""
+NO_VERDICT: str = _unittest.NO_VERDICT
+"""What is said of a test that nothing was heard of; the execution's own message says why."""
 OUTPUT_COMPARISONS: tuple[str, ...] = tuple(_comparisons.OUTPUT_COMPARISONS)
 """How what a program prints can be compared, by name."""
 
