@@ -14,12 +14,12 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from codeeval import environments, errors, extract, formats
+    from codeeval import environments, errors, extract, formats, languages
     from codeeval.benchmarks import available, load
     from codeeval.cache import VerdictCache
     from codeeval.callbacks import Callback, ProgressBar
     from codeeval.card import report_card
-    from codeeval.comparison import Comparison, compare, compare_many
+    from codeeval.comparison import ByLanguage, Comparison, by_language, compare, compare_many
     from codeeval.errors import (
         CodeEvalError,
         DatasetError,
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         plan,
     )
     from codeeval.metrics.pass_at_k import pass_at_k
+    from codeeval.preloading import Preload, preload_for
     from codeeval.problem import Problem, ProblemSet
     from codeeval.program import Check, Execution, Limits, Program, Status, Strength, TestResult
     from codeeval.report import report
@@ -58,7 +59,7 @@ if TYPE_CHECKING:
     from codeeval.samplers import CanonicalSampler, FunctionSampler, RecordedSampler, Sampler
     from codeeval.sandbox import Sandbox
     from codeeval.store import load_results
-    from codeeval.suites import CallSuite, Oracle, ScriptSuite, StdioSuite, Suite
+    from codeeval.suites import CallSuite, Oracle, ScriptSuite, SourceSuite, StdioSuite, Suite, UnittestSuite
     from codeeval.truth import GroundTruth
 
 __version__ = "0.1.0"
@@ -66,6 +67,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Attempt",
     "BestAtK",
+    "ByLanguage",
     "ByTag",
     "CallSuite",
     "Callback",
@@ -93,6 +95,7 @@ __all__ = [
     "Oracle",
     "PassAtK",
     "PassPowK",
+    "Preload",
     "Problem",
     "ProblemSet",
     "Program",
@@ -106,6 +109,7 @@ __all__ = [
     "SamplingError",
     "Sandbox",
     "ScriptSuite",
+    "SourceSuite",
     "Status",
     "StatusRates",
     "StdioSuite",
@@ -114,8 +118,10 @@ __all__ = [
     "TestPassFraction",
     "TestResult",
     "TruncationRates",
+    "UnittestSuite",
     "VerdictCache",
     "available",
+    "by_language",
     "compare",
     "compare_extractors",
     "compare_many",
@@ -129,10 +135,12 @@ __all__ = [
     "formats",
     "generate",
     "ground_truth",
+    "languages",
     "load",
     "load_results",
     "pass_at_k",
     "plan",
+    "preload_for",
     "report",
     "report_card",
     "rescore",
@@ -149,7 +157,7 @@ _NAMES = {
     "cache": "VerdictCache",
     "callbacks": "Callback ProgressBar",
     "card": "report_card",
-    "comparison": "Comparison compare compare_many",
+    "comparison": "ByLanguage Comparison by_language compare compare_many",
     "errors": "CodeEvalError DatasetError ExecutionError InvalidProblem NotComparable ResultsError SamplingError",
     "evaluate": "evaluate evaluate_async generate rescore",
     "executors": "Executor LocalExecutor",
@@ -160,6 +168,7 @@ _NAMES = {
     "metrics": "BestAtK ByTag GPassAtK MajorityAtK Metric PassAtK PassPowK StatusRates TestPassFraction "
     "TruncationRates plan",
     "metrics.pass_at_k": "pass_at_k",
+    "preloading": "Preload preload_for",
     "problem": "Problem ProblemSet",
     "program": "Check Execution Limits Program Status Strength TestResult",
     "report": "report",
@@ -169,7 +178,7 @@ _NAMES = {
     "samplers": "CanonicalSampler FunctionSampler RecordedSampler Sampler",
     "sandbox": "Sandbox",
     "store": "load_results",
-    "suites": "CallSuite Oracle ScriptSuite StdioSuite Suite",
+    "suites": "CallSuite Oracle ScriptSuite SourceSuite StdioSuite Suite UnittestSuite",
     "truth": "GroundTruth",
 }
 _HOMES = {name: f"codeeval.{home}" for home, names in _NAMES.items() for name in names.split()}

@@ -284,6 +284,7 @@ class _RecordedRun:
 
     def __init__(self, path: str | os.PathLike[str], problems: ProblemSet) -> None:
         self.path = path
+        self.problems = problems
         self.manifest, samples = read_samples(path)
         known_ids = set(problems.task_ids)
         self.samples = [s for s in samples if s.task_id in known_ids]
@@ -308,7 +309,7 @@ class _RecordedRun:
     def executions_for(self, executor: Executor) -> dict[SuiteKey, ExecutionRecord]:
         """Give the run's executions, where this executor would have given the same."""
         stored = {"executor": self.manifest.get("executor")}
-        now = {"executor": executor_description(executor, executor.fingerprint())}
+        now = {"executor": executor_description(executor, self.problems)}
         found = setting_differences(stored, now, ("executor",))
         if found:
             logger.warning("Every completion is executed again, for the executor is another: %s.", "; ".join(found))

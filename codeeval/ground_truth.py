@@ -17,6 +17,7 @@ from codeeval.evaluate import evaluate
 from codeeval.executors import Executor, LocalExecutor
 from codeeval.problem import Problem, ProblemSet
 from codeeval.program import Status
+from codeeval.run import executor_description
 from codeeval.sample import Attempt
 from codeeval.samplers import CanonicalSampler
 from codeeval.truth import GroundTruth, Outcome
@@ -44,7 +45,7 @@ def ground_truth(
         progress: shows a progress bar; None: in a notebook or a terminal.
 
     Raises:
-        ExecutionError: programs can't be executed here.
+        ExecutionError: programs can't be executed here; ToolchainMissing: not those of some problem's language.
         ValueError: there are no problems.
     """
     if executor is None:
@@ -55,7 +56,8 @@ def ground_truth(
         raise ValueError(f"there is nothing to find out about: {problems!r}")
     digests = {problem.task_id: problem.digest() for problem in problems}
     solved = [problem.task_id for problem in problems if problem.has_canonical_solution]
-    kept = _Kept(executor.fingerprint())
+    facts = executor_description(executor, problems)
+    kept = _Kept(facts["fingerprint"])
     known = {} if fresh else kept.outcomes(digests[task_id] for task_id in solved)
     unknown = [task_id for task_id in solved if digests[task_id] not in known]
     if unknown:
@@ -68,7 +70,7 @@ def ground_truth(
         without_solution=tuple(problem.task_id for problem in problems if not problem.has_canonical_solution),
         digests=MappingProxyType(digests),
         fingerprint=executor.fingerprint(),
-        executor=executor.describe(),
+        executor=MappingProxyType(facts),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import difflib
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -283,9 +284,31 @@ class ProblemSet(Sequence[Problem]):
             self[task_id]
         return self._with(p for p in self._problems if p.task_id in wanted)
 
-    def filter(self, keep: Callable[[Problem], bool]) -> ProblemSet:
-        """Give the problems for which `keep` is true."""
-        return self._with(p for p in self._problems if keep(p))
+    def filter(self, keep: Callable[[Problem], bool] | None = None, /, **metadata: Any) -> ProblemSet:
+        """Give the problems for which `keep` is true, and whose metadata are as asked for.
+
+        `filter(libs={"pandas", "numpy"})` gives those that have one of the two among their `libs`,
+        `filter(libs="numpy")` those that have this one, `filter(score=lambda score: score > 0.8)` those whose value
+        meets a condition; for several conditions on one field, filter again.
+
+        Args:
+            keep: says of a problem whether it is asked for.
+            **metadata: field → the value wanted, a set or list of values of which one is enough, or a function that
+                says of the problem's value whether it is right. Where the problem's own value is a list, one of its
+                elements is enough. A problem without the field is left out.
+
+        Raises:
+            ValueError: no problem has such a field.
+        """
+        problems = [p for p in self._problems if keep is None or keep(p)]
+        for name, wanted in metadata.items():
+            if self._problems and not any(name in p.metadata for p in self._problems):
+                known = sorted({field for p in self._problems for field in p.metadata})
+                close = difflib.get_close_matches(name, known, n=1)
+                guess = f"did you mean {close[0]!r}? " if close else ""
+                raise ValueError(f"no problem of {self.name!r} has the metadata {name!r}; {guess}They have {known}")
+            problems = [p for p in problems if name in p.metadata and _is_as_wanted(p.metadata[name], wanted)]
+        return self._with(problems)
 
     def with_limits(self, **limits: Any) -> ProblemSet:
         """Give the same problems with some limits replaced: `problems.with_limits(cpu_s=3, wall_s=10)`.
@@ -392,6 +415,15 @@ def _read_rows(path: Any) -> Iterator[Mapping[str, Any]]:
 
     for _, row in read_jsonl(path):
         yield row
+
+
+def _is_as_wanted(value: Any, wanted: Any) -> bool:
+    """Say whether a metadata value is what `ProblemSet.filter` was asked for."""
+    if callable(wanted):
+        return bool(wanted(value))
+    choices = list(wanted) if isinstance(wanted, list | tuple | set | frozenset) else [wanted]
+    values = list(value) if isinstance(value, list | tuple | set | frozenset) else [value]
+    return any(one in choices for one in values)
 
 
 def _remarks(problem: Problem) -> Iterator[str]:

@@ -58,9 +58,11 @@ class Limits:
     cpu_s: float = 10.0
     "CPU seconds of the program and its children together."
     wall_s: float = 30.0
-    "Wall-clock seconds, counted from the moment the program starts."
+    """Wall-clock seconds, counted from the moment the program starts. Time in which it was ready to run and other work
+    had the cores is given back, up to nine times as much."""
     memory_bytes: int = 4 << 30
-    "Private writable memory of one process (address space that is only reserved does not count)."
+    """Private writable memory of one process (address space that is only reserved does not count), and resident memory
+    of all its processes together, where it may have several."""
     stdout_bytes: int = 1 << 16
     "How much of stdout, and as much of stderr, is kept. A program that writes 256 times as much is stopped."
     report_bytes: int = 1 << 22
@@ -105,7 +107,8 @@ class Check:
 
     kind: str
     """`script`: `source` is Python that calls the candidate and raises when it is wrong. `calls`: the entry point is
-    called with `inputs`. `stdio`: the program is run with `inputs` as its stdin."""
+    called with `inputs`. `stdio`: the program is run with `inputs` as its stdin. `unittest`: `source` defines classes
+    of tests, of which `names` are run."""
     strength: Strength
     source: str = ""
     "The tests."
@@ -114,7 +117,7 @@ class Check:
     entry_point: str = ""
     "The candidate's function."
     names: tuple[str, ...] = ()
-    "Further names that the tests read from the candidate's module."
+    "Further names that the tests read from the candidate's module; of `unittest`, the tests themselves."
     modules: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     "Names that the tests use as modules and the candidate is expected to import: name → module."
     inputs: str = "[]"
@@ -124,11 +127,14 @@ class Check:
     comparison: str = "exact"
     "How the two are compared; `check` and `program` are for checkers, whose text is `source`."
     parameters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-    "Of the comparison: `rtol`, `atol`."
+    "Of the comparison: `rtol`, `atol`; of `unittest`, the `lenient` tests, which may be skipped."
     run_all: bool = True
     "Whether the tests after the first failure are run too."
     test_limits_s: tuple[float, ...] = ()
-    "CPU seconds of each test: none, one for all, or one for each."
+    "Seconds of each test: none, one for all, or one for each."
+    test_clock: Literal["cpu", "wall"] = "cpu"
+    """What these seconds are: `cpu` seconds, behind which stands three times as much of wall-clock time and ten seconds
+    more; or `wall`-clock seconds from the call. Time in which there was no core to run on counts in neither."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Mapping proxies, the frozen default of empty mappings, cannot be pickled themselves.

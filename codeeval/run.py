@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import datetime
+import hashlib
 import json
 import math
 import operator
@@ -102,7 +103,8 @@ class Run:
         self._row_by_id = {task_id: row for row, task_id in enumerate(problems.task_ids)}
         self._fixed_indices = bool(getattr(sampler, "fixed_indices", False))
         self._extract = extract
-        self._fingerprint = executor.fingerprint() if executor is not None else ""
+        self._executor_facts = executor_description(executor, problems) if executor is not None else None
+        self._fingerprint = self._executor_facts["fingerprint"] if self._executor_facts is not None else ""
         self._cache = cache if self._fingerprint else None
         self._deduplicate = deduplicate
         # Never below max_unjudged: a run is stopped only where its score would be withheld whatever came after.
@@ -121,8 +123,10 @@ class Run:
         self._free: dict[str, list[int]] = {}  # task_id → indices that have no sample yet
         self._protocols: dict[str, dict[str, str]] = {}  # suite → task_id → protocol of its programs
         self.manifest = _manifest(
-            problems, sampler, n_samples, executor, self._fingerprint, extract, max_unjudged, metadata, rerun
+            problems, sampler, n_samples, self._executor_facts, extract, max_unjudged, metadata, rerun
         )
+        if executor is not None and self._executor_facts is not None:
+            self.manifest["ground_truth"] = _ground_truth(problems, executor, self._executor_facts)
         self._directory: RunDirectory | None = None
         if out is not None:
             self._directory = RunDirectory(out, self.manifest, compare_sampler=not self._fixed_indices)
@@ -499,17 +503,27 @@ def _key(attempt: Attempt) -> SampleKey:
     return attempt.sample.task_id, attempt.sample.index
 
 
-def executor_description(executor: Executor, fingerprint: str) -> dict[str, Any]:
-    """Say what a verdict of this executor depends on."""
-    return dict(executor.describe()) | {"fingerprint": fingerprint}
+def executor_description(executor: Executor, problems: ProblemSet) -> dict[str, Any]:
+    """Say what this executor's verdicts on these problems depend on.
+
+    Raises:
+        ToolchainMissing: it can't judge one of their languages.
+    """
+    fingerprint = executor.fingerprint()
+    toolchains = executor.toolchains({problem.language for problem in problems} - {"python"})
+    if not toolchains:
+        return dict(executor.describe()) | {"fingerprint": fingerprint}
+    if fingerprint:
+        text = json.dumps([fingerprint, toolchains], sort_keys=True)
+        fingerprint = hashlib.sha256(text.encode()).hexdigest()
+    return dict(executor.describe()) | {"toolchains": toolchains, "fingerprint": fingerprint}
 
 
 def _manifest(
     problems: ProblemSet,
     sampler: Sampler,
     n_samples: int,
-    executor: Executor | None,
-    fingerprint: str,
+    executor_facts: Mapping[str, Any] | None,
     extract: Extractor | None,
     max_unjudged: float | None,
     metadata: Mapping[str, Any] | None,
@@ -529,14 +543,14 @@ def _manifest(
         "sampler": describe(sampler),
         "problem_digests": {task_id: digest[:_DIGEST_CHARS] for task_id, digest in problems.digests().items()},
         "suites": _suites(problems),
-        "limits": _limits(problems) if executor is not None else None,
+        "limits": _limits(problems) if executor_facts is not None else None,
         "protocol": None,  # known from the programs, when the run is finished
-        "executor": executor_description(executor, fingerprint) if executor is not None else None,
+        "executor": executor_facts,
         "extractor": name_of(extract) if extract is not None else None,
         "max_unjudged": max_unjudged,
         "metadata": dict(metadata) if metadata else None,
         "rerun": rerun.describe() if rerun is not None else None,
-        "ground_truth": _ground_truth(problems, fingerprint) if executor is not None else None,
+        "ground_truth": None,
         "started": _now(),
         "finished": None,
         "task_ids": list(problems.task_ids),
@@ -544,7 +558,7 @@ def _manifest(
     return dict(json.loads(json.dumps(manifest, default=str)))  # as it will be read back, tuples as lists
 
 
-def _ground_truth(problems: ProblemSet, fingerprint: str) -> dict[str, Any] | None:
+def _ground_truth(problems: ProblemSet, executor: Executor, facts: Mapping[str, Any]) -> dict[str, Any] | None:
     """Give what is known of which problems this executor can judge.
 
     Raises:
@@ -553,10 +567,12 @@ def _ground_truth(problems: ProblemSet, fingerprint: str) -> dict[str, Any] | No
     truth = problems.ground_truth
     if truth is None:
         return None
-    if truth.fingerprint != fingerprint:
+    known_tools = truth.executor.get("toolchains", {})
+    other_tools = [name for name, tools in facts.get("toolchains", {}).items() if known_tools.get(name) != tools]
+    if truth.fingerprint != executor.fingerprint() or other_tools:
         raise ValueError(
-            "these problems are judged_by what another executor's ground truth says (another interpreter, other "
-            "packages or layers of isolation); find it out for this one: codeeval.ground_truth(problems, executor)"
+            "these problems are judged_by what another executor's ground truth says (another interpreter or compiler, "
+            "other packages or layers); find it out for this one: codeeval.ground_truth(problems, executor)"
         )
     return truth.to_dict(problems.task_ids)
 

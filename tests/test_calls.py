@@ -97,6 +97,31 @@ def test_a_time_out_of_one_input_leaves_those_before_and_after_their_verdicts(ex
     assert 0.5 < execution.cpu_s < 5
 
 
+def test_a_sleeper_is_out_of_time_only_where_the_clock_is_the_wall_s(executor: LocalExecutor) -> None:
+    code = "import time\ndef f(x):\n  time.sleep(0.8 * (x == 2))\n  return x * x"
+
+    assert verdicts(judged(executor, code, SQUARES, test_limits_s=0.4)) == [True] * 5
+    late = judged(executor, code, SQUARES, test_limits_s=0.4, test_clock="wall")
+
+    assert verdicts(late) == [True, True, False, True, True]
+    assert late.status is Status.TIMED_OUT
+    assert "f(2): wall: took longer than 0.4 seconds" in late.message
+
+
+def test_the_wall_s_clock_starts_anew_with_every_test(executor: LocalExecutor) -> None:
+    code = "import time\ndef f(x):\n  time.sleep(0.25)\n  return x * x"
+
+    execution = judged(executor, code, SQUARES, test_limits_s=0.6, test_clock="wall")
+
+    assert execution.passed, execution
+    assert execution.wall_s > 1.2
+
+
+def test_a_clock_of_another_name_is_refused() -> None:
+    with pytest.raises(ValueError, match="test_clock must be 'cpu' or 'wall', but got 'sun'"):
+        CallSuite.of(SQUARES, entry_point="f", test_clock="sun")  # type: ignore[arg-type]  # the mistake under test
+
+
 def test_each_input_has_its_own_limit(executor: LocalExecutor) -> None:
     code = "import time\ndef f(x):\n  while time.process_time() < 0.9 + x * 1e-9: pass\n  return x * x"
 

@@ -36,6 +36,7 @@ def exited(code: int) -> int:
         ({"expired": "wall", "wall_limit_s": 4.0, "cpu_s": 0.25}, "timed_out", "wall: 4 seconds passed"),
         ({"expired": "judge", "judge_limit_s": 10.0}, "timed_out", "judge: the tests were not through"),
         ({"output_exceeded": True, "passed": True}, "output_exceeded", "stdout or stderr"),
+        ({"held_bytes": 300 << 20, "raised_type": "X"}, "memory_exceeded", "held 300 MB together"),
         ({"report_exceeded": True}, "output_exceeded", "limits.report_bytes"),
         ({"hung_up": True, "wait_status": exited(0)}, "early_exit", "exited with code 0"),
         ({"hung_up": True, "wait_status": exited(3)}, "early_exit", "exited with code 3"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ NAN, INF = math.nan, math.inf
         ("close", [1.0, 2.0], [1.0], False),
         ("set", [1, 2, 2], (2, 1), True),
         ("set", [1], [1, 2], False),
+        ("set", [1.0, 2.0 + 1e-9], [1.0, 2.0], False),
         ("not_none", "match", True, True),
         ("not_none", None, True, False),
         ("not_none", False, True, False),
@@ -73,6 +75,23 @@ def test_outputs_are_compared_with_tolerance_only_for_expected_floats(
     assert _comparisons.OUTPUT_COMPARISONS[name](output, expected, parameters) is is_right
 
 
+@pytest.mark.parametrize(
+    ("answer", "expected", "atol", "is_right"),
+    [
+        ([2, 1], [1, 2], 0.0, True),
+        ([2.0, 1.0 + 1e-9], [1.0, 2.0], 1e-6, False),
+        ([1.0 + 1e-9, 2.0], [1.0, 2.0], 1e-6, True),
+        ([1.0 + 1e-9, 2.0], [1.0, 2.0], 0.0, False),
+        ((1.0 + 1e-9, 2.0), [1.0, 2.0], 1e-6, False),
+        ([1.0 + 1e-9, 2.0, 2.0], [1.0, 2.0], 1e-6, False),
+    ],
+)
+def test_sets_with_a_tolerance_may_also_be_close_in_their_order(
+    answer: Any, expected: Any, atol: float, is_right: bool
+) -> None:
+    assert _comparisons.as_set(answer, expected, {"rtol": 1e-7, "atol": atol}) is is_right
+
+
 def evalplus(answer: Any, expected: Any, atol: float) -> bool:
     """EvalPlus' rule on numpy, where the verdict on anything that raises is wrong."""
     try:
@@ -93,7 +112,14 @@ def some_value(draw: random.Random, depth: int) -> Any:
         if items and draw.random() < 0.6:  # a regular one
             items = [items[0]] * len(items)
         return items if draw.random() < 0.8 else tuple(items)
-    return draw.choice([0, 1, 2, 1.0, 1.5, 1 + 1e-7, 1 + 1e-6, 1 + 3e-6, -0.0, INF, -INF, 10**9, 1e9 + 50, True, "a"])
+    return draw.choice(SCALARS)
+
+
+SCALARS: list[Any] = [
+    *(0, 1, 2, 1.0, 1.5, 1 + 1e-7, 1 + 1e-6, 1 + 3e-6, -0.0, INF, -INF, NAN, 10**9, 1e9 + 50, True, "a"),
+    *(1j, 1j + 1e-9, 2**53 + 1, 2.0**64, 2**64 - 1, -(2**63), 10**400, Fraction(1, 3), 1 / 3, np.float64(1.5)),
+    *(np.int64(2), np.float32(0.1), 0.1, np.array([1.0, 2.0]), [1.0, 2.0], range(3)),
+]
 
 
 def test_allclose_is_numpys_on_twenty_thousand_random_values() -> None:

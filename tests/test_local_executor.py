@@ -946,7 +946,7 @@ def test_a_stuck_worker_does_not_keep_the_others_from_working(monkeypatch: pytes
     with LocalExecutor(workers=2) as executor:
         list(executor.execute([program()] * 6))
         stuck = next(w.facts["pid"] for w in executor._crew._all if w.facts is not None)
-        monkeypatch.setattr("codeeval.sandbox.worker._GRACE_S", -18.0)  # 10 + 10 + that = 2 seconds
+        monkeypatch.setattr("codeeval.sandbox.worker._GRACE_S", -198.0)  # 10 × (10 + 10) + that = 2 seconds
         os.kill(stuck, signal.SIGSTOP)
         begin = time.monotonic()
 

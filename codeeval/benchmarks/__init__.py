@@ -19,6 +19,8 @@ __all__ = ["available", "load"]
 
 #: Name → "module:function"; imported when asked for.
 _BUILT_IN = {
+    "bigcodebench": "codeeval.benchmarks.bigcodebench:bigcodebench",
+    "bigcodebench-hard": "codeeval.benchmarks.bigcodebench:bigcodebench_hard",
     "cruxeval-i": "codeeval.benchmarks.cruxeval:cruxeval_input",
     "cruxeval-o": "codeeval.benchmarks.cruxeval:cruxeval_output",
     "gsm8k": "codeeval.benchmarks.gsm8k:gsm8k",
@@ -32,6 +34,7 @@ _BUILT_IN = {
     "mbpp": "codeeval.benchmarks.mbpp:mbpp",
     "mbpp+": "codeeval.benchmarks.evalplus:mbpp_plus",
     "mbpp-sanitized": "codeeval.benchmarks.mbpp:mbpp_sanitized",
+    "multipl-e": "codeeval.benchmarks.multipl_e:multipl_e",
     "quixbugs": "codeeval.benchmarks.quixbugs:quixbugs",
 }
 _GROUP = "codeeval.benchmarks"

@@ -2,14 +2,17 @@
 
 The reference runs in a box, as a candidate would, and its answers are kept on disk under the digest of the rows. They
 never come near a candidate's process.
+
+Values stay in the text that the sandbox wrote and will read: there are a hundred thousand of them, and nobody between
+looks at one.
 """
 
 from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,59 +26,71 @@ from codeeval.suites.calls import packed
 __all__ = ["Truth", "ground_truth"]
 
 _SUITES = ("base", "plus")
-_LIMITS = Limits(cpu_s=300.0, wall_s=900.0)  # and what a candidate may answer, the reference may
+#: What a candidate may answer, the reference may. An answer of a gigabyte is known to be too large without making it.
+_LIMITS = Limits(cpu_s=300.0, wall_s=900.0, memory_bytes=1 << 30)
 #: How a call ends whose answer is too large to leave the box; the others are asked in a fresh one.
 _TOO_LARGE = (Status.MEMORY_EXCEEDED, Status.OUTPUT_EXCEEDED)
 #: Of the file's form; another one is another file.
-_VERSION = 2
+_VERSION = 3
+
+_Tests = dict[str, dict[str, "Truth"]]  # task id → suite →
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Truth:
-    """What a reference solution gave for the inputs of one suite."""
+    """One suite's tests: arguments, and what a reference solution gave for them."""
 
-    expected: list[Any]
-    seconds: list[float | None]
-    "CPU seconds of each call; None where the answer is too large to leave the box, so that nothing is known."
+    inputs: str
+    "Each test's arguments, as `packed` writes them."
+    expected: str
+    "What each should give, in the same form."
+    seconds: tuple[float, ...]
+    "CPU seconds of each call."
+    are_floats: tuple[bool, ...]
+    "Whether each expected value is a float, or a list or tuple of nothing but floats."
+    unknown: tuple[int, ...]
+    "Which of the rows' inputs are no tests, since their answer is too large to leave the box."
 
 
-def ground_truth(rows: Sequence[Mapping[str, Any]], digest: str) -> dict[str, dict[str, Truth]]:
-    """Give what the canonical solutions answer to the inputs of their rows: task id → suite → truth.
+def ground_truth(rows: Iterable[Mapping[str, Any]], digest: str, *, only_whether: Collection[str] = ()) -> _Tests:
+    """Give the tests that the canonical solutions of rows make of their inputs: task id → suite → tests.
 
-    It is computed once, which takes a minute, and then read from the cache directory.
+    They are computed once, which takes a minute, and then read from the cache directory.
 
     Args:
-        rows: with `task_id`, `prompt`, `canonical_solution`, `entry_point`, `base_input`, `plus_input`.
+        rows: with `task_id`, `prompt`, `canonical_solution`, `entry_point`, `base_input`, `plus_input`; not looked at
+            where the tests are on disk.
         digest: names these rows.
+        only_whether: entry points of which only whether they answer anything but None is expected.
 
     Raises:
-        DatasetError: a canonical solution fails on this machine; says which and how.
+        DatasetError: a canonical solution fails on this machine, or gives no plain data; says which and how.
     """
     path = cache_dir() / "ground-truth" / f"{digest[:32]}-{_VERSION}.json.gz"
-    texts = _read(path)
-    if texts is None:
-        texts = _compute(rows)
-        content = gzip.compress(json.dumps(texts, separators=(",", ":")).encode(), 6, mtime=0)
-        write_whole(path, content)
-    return {task_id: {name: _truth(text) for name, text in suites.items()} for task_id, suites in texts.items()}
+    tests = _read(path)
+    if tests is None:
+        tests = _compute(list(rows), only_whether)
+        plain = {task_id: {name: asdict(truth) for name, truth in suites.items()} for task_id, suites in tests.items()}
+        write_whole(path, gzip.compress(json.dumps(plain, separators=(",", ":")).encode(), 6, mtime=0))
+    return tests
 
 
-def _truth(text: str) -> Truth:
-    answers = [recorded or (None, None) for recorded in decode_values(text)]
-    return Truth([answer for answer, _ in answers], [seconds for _, seconds in answers])
-
-
-def _read(path: Path) -> dict[str, dict[str, str]] | None:
+def _read(path: Path) -> _Tests | None:
     try:
-        texts: dict[str, dict[str, str]] = json.loads(gzip.decompress(path.read_bytes()))
-    except (OSError, EOFError, ValueError):  # not there, or damaged: it is made anew
+        plain = json.loads(gzip.decompress(path.read_bytes()))
+        return {task_id: {name: _loaded(row) for name, row in suites.items()} for task_id, suites in plain.items()}
+    except (OSError, EOFError, ValueError, TypeError, AttributeError):  # not there, or damaged: it is made anew
         return None
-    return texts
 
 
-def _compute(rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, str]]:
+def _loaded(row: Mapping[str, Any]) -> Truth:
+    fields: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in row.items()}
+    return Truth(**fields)
+
+
+def _compute(rows: Sequence[Mapping[str, Any]], only_whether: Collection[str]) -> _Tests:
     wanted = [(row, name) for row in rows for name in _SUITES]
-    texts: dict[str, dict[str, str]] = {row["task_id"]: {} for row in rows}
+    tests: _Tests = {row["task_id"]: {} for row in rows}
     with LocalExecutor() as executor:
         for i, execution in executor.execute(_recording(row, row[f"{name}_input"]) for row, name in wanted):
             row, name = wanted[i]
@@ -84,8 +99,8 @@ def _compute(rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, str]]:
                     f"the canonical solution of {row['task_id']} fails here on its {name} inputs: "
                     f"{execution.status}: {execution.message}"
                 )
-            texts[row["task_id"]][name] = execution.answers
-    return texts
+            tests[row["task_id"]][name] = _truth(row, name, execution.answers, row["entry_point"] in only_whether)
+    return tests
 
 
 def _recording(row: Mapping[str, Any], inputs: Sequence[Any]) -> Program:
@@ -100,3 +115,29 @@ def _recording(row: Mapping[str, Any], inputs: Sequence[Any]) -> Program:
     )
     code = row["prompt"] + row["canonical_solution"]
     return Program(files={"reference.py": code}, main="reference.py", limits=_LIMITS, check=check)
+
+
+def _truth(row: Mapping[str, Any], name: str, answers: str, only_whether: bool) -> Truth:
+    """Make tests of what a recording execution says: for each input an answer and its seconds, or null."""
+    recorded = json.loads(answers)
+    known = [i for i, entry in enumerate(recorded) if entry is not None]
+    expected = json.dumps(
+        [recorded[i][0] is not None if only_whether else recorded[i][0] for i in known], separators=(",", ":")
+    )
+    try:
+        values = decode_values(expected)
+    except ValueError as error:
+        raise DatasetError(f"the canonical solution of {row['task_id']} gives on a {name} input: {error}") from error
+    return Truth(
+        inputs=packed("input", (list(row[f"{name}_input"][i]) for i in known)),
+        expected=expected,
+        seconds=tuple(round(recorded[i][1], 6) for i in known),
+        are_floats=tuple(map(_is_floats, values)),
+        unknown=tuple(sorted(set(range(len(recorded))) - set(known))),
+    )
+
+
+def _is_floats(value: Any) -> bool:
+    if isinstance(value, list | tuple) and value:
+        return all(isinstance(item, float) for item in value)
+    return isinstance(value, float)

@@ -19,6 +19,7 @@ from codeeval.errors import DatasetError
 from codeeval.problem import Problem, ProblemSet
 from codeeval.program import Limits
 from codeeval.suites import CallSuite, Oracle, Suite
+from codeeval.suites.calls import decimal_limits
 
 __all__ = ["humaneval_plus", "mbpp_plus"]
 
@@ -120,11 +121,10 @@ def _load(
     version, form = wanted
     release = releases[wanted]
     found = _fetch(name, stem, version, form, release, source, verify)
-    rows = [_restored(row) for row in found.rows]
-    truth = ground_truth(rows, found.digest)
+    truth = ground_truth(map(_restored, found.rows), found.digest, only_whether=_NOT_NONE)
     label = version if form == "full" else f"{version}-{form}"
     return ProblemSet(
-        (_problem(row, truth[row["task_id"]], protocol, stop) for row in rows),
+        (_problem(row, truth[row["task_id"]], protocol, stop) for row in found.rows),
         name=name,
         version=label if found.is_official or not release.sha256 else "custom",
         revision=found.revision,
@@ -146,10 +146,15 @@ def _fetch(
     return found
 
 
+#: EvalPlus waits 62 seconds for all of a suite's tests.
+_LIMITS: Mapping[Protocol, Limits] = {
+    "default": Limits(cpu_s=60.0, wall_s=180.0),
+    "evalplus": Limits(cpu_s=62.0, wall_s=62.0),
+}
+
+
 def _problem(row: Mapping[str, Any], truth: Mapping[str, Truth], protocol: Protocol, stop: Sequence[str]) -> Problem:
-    suites: dict[str, Suite] = {
-        name: _suite(row, row[f"{name}_input"], truth[name], protocol) for name in ("base", "plus")
-    }
+    suites: dict[str, Suite] = {name: _suite(row, tests, protocol) for name, tests in truth.items()}
     return Problem(
         task_id=row["task_id"],
         prompt=row["prompt"],
@@ -157,31 +162,28 @@ def _problem(row: Mapping[str, Any], truth: Mapping[str, Truth], protocol: Proto
         entry_point=row["entry_point"],
         canonical_solution=row["canonical_solution"],
         stop=tuple(stop),
-        limits=Limits(cpu_s=60.0, wall_s=180.0),
+        limits=_LIMITS[protocol],
     )
 
 
-#: A test may take this many times what the canonical solution took, and this many CPU seconds at least.
+#: A test may take this many times what the canonical solution took, and this many seconds at least: EvalPlus' own
+#: default was 4 s for long, and is 1 s since.
 _FACTOR = 4.0
 _LEAST_S: Mapping[Protocol, float] = {"default": 4.0, "evalplus": 1.0}
 
 
-def _suite(row: Mapping[str, Any], inputs: Sequence[Any], truth: Truth, protocol: Protocol) -> CallSuite:
-    # An answer of a gigabyte can't leave the box: nobody is asked for it.
-    known = [i for i, seconds in enumerate(truth.seconds) if seconds is not None]
-    expected = [truth.expected[i] for i in known]
-    if row["entry_point"] in _NOT_NONE:
-        expected = [value is not None for value in expected]
-    taken = (truth.seconds[i] or 0.0 for i in known)
-    limits = [round(max(_LEAST_S[protocol], _FACTOR * seconds), 1) for seconds in taken]
-    return CallSuite.of(
-        zip((inputs[i] for i in known), expected, strict=True),
+def _suite(row: Mapping[str, Any], tests: Truth, protocol: Protocol) -> CallSuite:
+    limits = [round(max(_LEAST_S[protocol], _FACTOR * seconds), 1) for seconds in tests.seconds]
+    return CallSuite(
         entry_point=row["entry_point"],
-        oracle=_oracle(row, expected, protocol),
+        inputs=tests.inputs,
+        expected=tests.expected,
+        n_tests=len(tests.seconds),
+        oracle=_oracle(row, tests.are_floats, protocol),
         run_all=False,
-        test_limits_s=limits,
+        test_limits_s=decimal_limits(limits, len(limits)),
+        test_clock="wall" if protocol == "evalplus" else "cpu",
         protocol=protocol,
-        may_be_empty=True,
     )
 
 
@@ -217,7 +219,7 @@ import math
 
 def check(inputs, expected, answer):
     edge, height = inputs
-    return answer == expected or answer == round(edge**2 + 2 * edge * math.hypot(edge / 2, height))
+    return answer == expected or answer == round(edge**2 + 4 * (edge * math.sqrt((edge / 2) ** 2 + height**2)) / 2)
 """,
     # The shorter number may be padded with zeros in front.
     "digit_distance_nums": """
@@ -228,43 +230,42 @@ def check(inputs, expected, answer):
     return answer == expected or answer == sum(abs(int(x) - int(y)) for x, y in padded)
 """,
 }
-_ANYTHING = "def check(inputs, expected, answer):\n    return True\n"
+#: Where EvalPlus 0.3.1 has another rule. It doesn't count a test of `find_zero` that passed, and then takes it for one
+#: that was not run, so no solution passes, the canonical one included. Of `are_equivalent`, anything is right.
+_EVALPLUS_CHECKERS = {
+    "find_zero": """
+def check(inputs, expected, answer):
+    return False
+""",
+    "are_equivalent": """
+def check(inputs, expected, answer):
+    return bool(answer == expected) or True
+""",
+}
 
 
-def _oracle(row: Mapping[str, Any], expected: Sequence[Any], protocol: Protocol) -> Oracle:
-    name = row["entry_point"]
-    if name == "are_equivalent" and protocol == "evalplus":
-        return Oracle.checker(_ANYTHING)
-    if name in _CHECKERS:
-        return Oracle.checker(_CHECKERS[name])
-    if name in _AS_SETS:
-        return Oracle(name="set")
+def _oracle(row: Mapping[str, Any], are_floats: Sequence[bool], protocol: Protocol) -> Oracle:
+    name, is_default = row["entry_point"], protocol == "default"
+    checkers = _CHECKERS if is_default else _CHECKERS | _EVALPLUS_CHECKERS
+    if name in checkers:
+        return Oracle.checker(checkers[name])
     if name in _NOT_NONE:
         return Oracle(name="not_none")
-    if protocol == "default":
-        return Oracle.close(rtol=1e-7, atol=row["atol"] or 1e-6)
-    return Oracle(
-        name="allclose", parameters=MappingProxyType({"rtol": 1e-7, "atol": _sticky_atol(row["atol"], expected)})
-    )
+    if is_default:
+        return Oracle(name="set") if name in _AS_SETS else Oracle.close(rtol=1e-7, atol=row["atol"] or 1e-6)
+    tolerance = {"rtol": 1e-7, "atol": _sticky_atol(row["atol"], are_floats)}
+    return Oracle(name="set" if name in _AS_SETS else "allclose", parameters=MappingProxyType(tolerance))
 
 
-def _sticky_atol(atol: float, expected: Sequence[Any]) -> tuple[float, ...]:
-    """Give each test's tolerance as EvalPlus does: once floats were expected, it stays for all tests that follow.
+def _sticky_atol(atol: float, are_floats: Sequence[bool]) -> float | tuple[float, ...]:
+    """Give the tests' tolerance as EvalPlus does: once floats were expected, it stays for all tests that follow.
 
     Source: evalplus 0.3.1, eval/__init__.py, unsafe_execute.
     """
-    atols = []
-    for value in expected:
-        if atol == 0 and _is_floats(value):
-            atol = 1e-6
-        atols.append(float(atol))
-    return tuple(atols)
-
-
-def _is_floats(value: Any) -> bool:
-    if isinstance(value, list | tuple) and value:
-        return all(isinstance(item, float) for item in value)
-    return isinstance(value, float)
+    if atol or not any(are_floats):
+        return float(atol)
+    first = are_floats.index(True)
+    return tuple(1e-6 * (i >= first) for i in range(len(are_floats)))
 
 
 # ------------------------------------------------------------------------------------------------ lost types

@@ -23,12 +23,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from codeeval.environments.building import described
-from codeeval.errors import SandboxError, WorkerLost
+from codeeval.errors import SandboxError, ToolchainMissing, WorkerLost
 from codeeval.executors.base import Executor
+from codeeval.languages import Language, get
+from codeeval.languages.doctor import examine
+from codeeval.languages.toolchain import Toolchain, find
 from codeeval.program import Execution, Program, Status, Strength
 from codeeval.sandbox import GUARANTEES, Sandbox
 from codeeval.sandbox.guarantees import reasons, report_on
-from codeeval.sandbox.worker import ENDLESS, ENDLESS_NOTE, NOT_RUN, START_S, Setup, Worker, facts_of, harness_digest
+from codeeval.sandbox.worker import (
+    ENDLESS,
+    ENDLESS_NOTE,
+    NOT_RUN,
+    START_S,
+    Setup,
+    Worker,
+    facts_of,
+    harness_digest,
+    message_of,
+)
 
 if TYPE_CHECKING:
     pass
@@ -50,6 +63,7 @@ class LocalExecutor(Executor):
             for it. They must not leave threads behind.
         sandbox: which layers of isolation are used, and which must hold.
         env: environment variables for candidates; nothing of the caller's environment reaches them.
+        languages: records of languages beyond those that `codeeval.languages.names()` gives, or in place of those.
 
     Raises:
         ValueError: workers is no positive number.
@@ -63,6 +77,7 @@ class LocalExecutor(Executor):
         preload: Sequence[str] = (),
         sandbox: Sandbox | None = None,
         env: Mapping[str, str] | None = None,
+        languages: Iterable[Language] = (),
     ) -> None:
         if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
             raise ValueError(f"workers must be a positive whole number, but got {workers!r}")
@@ -73,7 +88,12 @@ class LocalExecutor(Executor):
         self.preload = tuple(preload)
         self.sandbox = sandbox or Sandbox()
         self.env = dict(env or {})
-        self._crew = _Crew(Setup(python=self.python, preload=self.preload, sandbox=self.sandbox, env=self.env))
+        self.languages = tuple(languages)
+        for language in self.languages:
+            if not isinstance(language, Language):
+                raise TypeError(f"languages must be Language records, but got {language!r:.200}")
+        setup = Setup(python=self.python, preload=self.preload, sandbox=self.sandbox, env=self.env)
+        self._crew = _Crew(setup, self.languages)
 
     def execute(self, programs: Iterable[Program]) -> Iterator[tuple[int, Execution]]:
         """Execute programs as they come; see `Executor.execute`.
@@ -83,6 +103,7 @@ class LocalExecutor(Executor):
         Raises:
             SandboxUnavailable: a required layer can't be had here.
             SandboxError: a worker can't be started.
+            ToolchainMissing: what a program's language needs is not installed, or fails its self-test.
             WorkerLost: workers die again and again without finishing a program.
         """
         return _Shift(self._crew, self.workers or available_cores()).run(iter(programs))
@@ -90,11 +111,20 @@ class LocalExecutor(Executor):
     def fingerprint(self) -> str:
         """Name the interpreter, its packages, the layers in force and the code that judges."""
         facts = dict(self._crew.facts())
-        for name in ("pid", "zygote_pid", "executable", "missing"):
+        for name in ("pid", "zygote_pid", "groups", "executable", "missing"):
             facts.pop(name, None)
         facts["harness"] = harness_digest()
         facts["preload"], facts["env"] = self.preload, self.env
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+
+    def toolchains(self, languages: Iterable[str]) -> dict[str, Any]:
+        """Give each language's version and the digest of its record; see `Executor.toolchains`.
+
+        Raises:
+            ToolchainMissing: a tool is not installed, or a self-test fails.
+            ValueError: there is no such language.
+        """
+        return {name: self._crew.describe_toolchain(name) for name in sorted(set(languages) - {"python"})}
 
     def describe(self) -> dict[str, Any]:
         """Give the interpreter, and which layers of isolation and which guarantees hold and which don't, and why."""
@@ -130,6 +160,7 @@ class LocalExecutor(Executor):
             "preload": self.preload,
             "sandbox": self.sandbox,
             "env": self.env,
+            "languages": self.languages,
         }
         return _rebuild, (type(self), arguments)
 
@@ -147,8 +178,10 @@ _log = logging.getLogger("codeeval")
 class _Crew:
     """The workers of one executor, shared by its calls; knows which process it belongs to."""
 
-    def __init__(self, setup: Setup) -> None:
+    def __init__(self, setup: Setup, languages: Sequence[Language]) -> None:
         self._setup = setup
+        self._languages = languages
+        self._toolchains: dict[str, Toolchain] = {}
         self._lock = threading.Lock()
         self._idle: list[Worker] = []
         self._all: set[Worker] = set()
@@ -159,24 +192,56 @@ class _Crew:
         self._finalizer = weakref.finalize(self, _stop_all, self._all, self.pid)
         _crews.add(self)
 
-    def take(self) -> Worker:
+    def take(self, readable: tuple[str, ...] = (), size: int = 1) -> Worker:
         """Give an idle worker, or a new one.
+
+        Args:
+            readable: the paths that the program's toolchain needs to read.
+            size: how many workers the caller has at a time; when there are as many already, a new one replaces an
+                idle one that has other paths.
 
         Raises:
             SandboxError: none can be started.
         """
         while True:
             with self._lock:
-                worker = self._idle.pop() if self._idle else None
+                fitting = [worker for worker in self._idle if worker.setup.readable == readable]
+                worker = fitting[-1] if fitting else None
+                others = [] if worker or len(self._all) < size else self._idle[:1]
+                for taken in (worker, *others):
+                    if taken is not None:
+                        self._idle.remove(taken)
+            for other in others:
+                self.dismiss(other)
             if worker is None:
                 break
             if worker.is_alive:
                 return worker
             self.dismiss(worker)
-        worker = Worker(self._setup)
+        worker = Worker(self._setup.with_readable(readable))
         with self._lock:
             self._all.add(worker)
         return worker
+
+    def toolchain(self, name: str) -> Toolchain:
+        """Give the toolchain of a language, which has passed its self-test.
+
+        Raises:
+            ToolchainMissing: a tool is not installed, or the self-test fails.
+            ValueError: there is no such language.
+        """
+        if name not in self._toolchains:
+            toolchain = find(get(name, self._languages))
+            diagnosis = examine(toolchain, self._setup)
+            if not diagnosis:
+                raise ToolchainMissing(f"{toolchain.language.title} can't be judged here: {diagnosis.message}")
+            self._toolchains[name] = toolchain
+        return self._toolchains[name]
+
+    def describe_toolchain(self, name: str) -> dict[str, str]:
+        """Give a language's version and the digest of its record."""
+        toolchain = self.toolchain(name)
+        return {"version": examine(toolchain, self._setup).version, "record": toolchain.language.digest()}
 
     def give_back(self, worker: Worker, keep: int) -> None:
         """Keep a worker for the next call, unless there are enough."""
@@ -301,13 +366,20 @@ class _Shift:
 
     def submit(self, index: int, program: Program) -> Iterator[tuple[int, Execution]]:
         """Give a program to a worker."""
-        problem = _refusal(program)
-        if problem is not None:
-            yield index, problem
+        toolchain = None
+        complaint = "" if program.main in program.files else f"the program has no file {program.main!r}"
+        if not complaint and not _is_plain_python(program):
+            try:
+                toolchain = self.crew.toolchain(program.language)
+            except ValueError as error:
+                complaint = str(error)
+        if complaint:
+            yield index, _without_verdict(Status.SANDBOX_ERROR, program, complaint)
             return
-        message = _message(program)
+        recipe = toolchain.recipe(program) if toolchain else None
+        message = message_of(program, recipe)
         try:
-            worker = self.crew.take()
+            worker = self.crew.take(toolchain.readable if toolchain else (), self.size)
         except SandboxError as error:
             if not self.busy:
                 raise
@@ -317,7 +389,7 @@ class _Shift:
             return
         self.busy[worker.connection] = worker
         try:
-            worker.submit(index, program, message)
+            worker.submit(index, program, message, build_s=toolchain.build_s(program) if toolchain else 0.0)
         except (OSError, ValueError):
             yield from self.bury(worker, index, program)
 
@@ -417,22 +489,9 @@ def _without_verdict(status: Status, program: Program, message: str) -> Executio
     return Execution(status=status, strength=strength, message=message)
 
 
-def _message(program: Program) -> bytes:
-    """Give a program as the judge reads it."""
-    fields = program.to_dict()
-    fields["seed"] = int(program.digest()[:12], 16)
-    return json.dumps(fields).encode()
-
-
-def _refusal(program: Program) -> Execution | None:
-    """Give the execution of a program that this executor can't run, or None."""
-    if program.language != "python":
-        message = f"LocalExecutor runs Python programs, but this one is {program.language!r}"
-    elif program.main not in program.files:
-        message = f"the program has no file {program.main!r}"
-    else:
-        return None
-    return _without_verdict(Status.SANDBOX_ERROR, program, message)
+def _is_plain_python(program: Program) -> bool:
+    """Whether a program is run by the worker's own interpreter, and not by a toolchain."""
+    return program.language == "python" and (program.check is None or program.check.kind != "language")
 
 
 def _cgroup_quota() -> float | None:

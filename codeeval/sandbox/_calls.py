@@ -115,6 +115,7 @@ class _Tests:
         self.is_plain = all(map(_is_plain, self.inputs))
         self.arguments = self.inputs if self.is_plain else encoded
         self.limits_s = check["test_limits_s"]
+        self.is_wall = check["test_clock"] == "wall"
         self.is_recording = check["comparison"] == "record"
         self.is_iterable = check["comparison"] == "set"
         self.whole = self.frame(0)
@@ -167,8 +168,9 @@ class _Sitting:
         #: No test can be asked of this candidate at all: its module does not load, or it cheats.
         self.is_lost = False
         self.box: Any = None
+        #: How far the child was when the test that runs was first seen, and what the clocks said then.
         self.mark: Tuple[int, int] = (-1, 0)
-        self.mark_cpu_s = self.mark_s = 0.0
+        self.mark_cpu_s = self.mark_s = self.mark_waited_s = self.waited_s = 0.0
 
     def conduct(self, box: Box) -> None:
         """Ask, and judge what comes, until all is judged or one test has failed that ends it."""
@@ -183,7 +185,7 @@ class _Sitting:
         self.is_lost, self.has_begun = False, True
         limit_s = tests.limit_s(self.position)
         if limit_s is not None:
-            box.watch = self.watch
+            box.watch = self.watch_wall if tests.is_wall else self.watch_cpu
             box.next_look = min(box.next_look, time.monotonic() + limit_s)
         while self.position < tests.n:
             self.match()
@@ -193,6 +195,8 @@ class _Sitting:
             if frame is None:
                 if self.position > self.first:
                     time.sleep(_NAP_S)
+                if tests.is_wall:
+                    self.progress(0.0, time.monotonic())
                 box.wait()
             elif not self.judge(frame) and not self.run_all:
                 return
@@ -261,17 +265,35 @@ class _Sitting:
     def call(self, number: int) -> str:
         return "%s(%s)" % (self.tests.entry_point, ", ".join(bounded(repr, a) for a in self.tests.inputs[number]))
 
-    def watch(self, cpu_s: float, now: float) -> float:
-        """See whether the test that runs has used up its time; give what it has left of it."""
+    def watch_cpu(self, cpu_s: float, now: float) -> float:
+        """See whether the test that runs has used up its CPU seconds; give what it has left of them."""
         limit_s = self.tests.limit_s(self.position) or 0.0
-        mark = (self.position, len(self.box.received))
-        if mark != self.mark:
-            self.mark, self.mark_cpu_s, self.mark_s = mark, cpu_s, now
+        self.progress(cpu_s, now)
         left_s = limit_s - (cpu_s - self.mark_cpu_s)
-        if left_s <= 0 or now - self.mark_s >= test_wall_s(limit_s):
+        is_over = now - self.mark_s >= test_wall_s(limit_s)
+        if is_over and left_s > 0:  # it may have had no core to run on
+            is_over = now - self.mark_s >= test_wall_s(limit_s) + self.box.usage().waited_s
+        if left_s <= 0 or is_over:
             self.is_late = True
             self.box.stop(expired="cpu" if left_s <= 0 else "wall")
         return left_s
+
+    def watch_wall(self, cpu_s: float, now: float) -> float:
+        """See whether the test that runs has used up its wall-clock seconds; give what it has left of them."""
+        self.progress(cpu_s, now)
+        self.waited_s = self.box.usage().waited_s
+        taken_s = now - self.mark_s - (self.waited_s - self.mark_waited_s)
+        left_s = (self.tests.limit_s(self.position) or 0.0) - taken_s
+        if left_s <= 0:
+            self.is_late = True
+            self.box.stop(expired="wall")
+        return left_s
+
+    def progress(self, cpu_s: float, now: float) -> None:
+        """Start the clocks anew if the child is at another test than when it was last looked at."""
+        mark = (self.position, len(self.box.received))
+        if mark != self.mark:
+            self.mark, self.mark_cpu_s, self.mark_s, self.mark_waited_s = mark, cpu_s, now, self.waited_s
 
     def blame(self, message: str) -> str:
         """Say what ended the child, and in which test."""
@@ -298,7 +320,7 @@ def _tests(check: Dict[str, Any]) -> _Tests:
         check["comparison"],
         check["source"],
         check["entry_point"],
-        json.dumps([check["parameters"], check["test_limits_s"]]),
+        json.dumps([check["parameters"], check["test_limits_s"], check["test_clock"]]),
     )
     tests = _prepared.get(key)
     if tests is None:

@@ -7,6 +7,7 @@ a checker, whose source text comes with the check: `def check(inputs, expected, 
 
 from __future__ import annotations
 
+import collections
 import math
 from typing import Any, Callable, Dict, List, Tuple
 
@@ -37,8 +38,10 @@ def close(answer: Any, expected: Any, parameters: Parameters) -> bool:
 
 
 def as_set(answer: Any, expected: Any, parameters: Parameters) -> bool:
-    """Equal as sets: neither order nor repetition counts."""
-    return set(answer) == set(expected)
+    """Equal as sets: neither order nor repetition counts. With an `atol`, or else as `allclose` says, order and all."""
+    if set(answer) == set(expected):
+        return True
+    return bool(parameters.get("atol")) and allclose(answer, expected, parameters)
 
 
 def not_none(answer: Any, expected: Any, parameters: Parameters) -> bool:
@@ -58,8 +61,10 @@ def allclose(answer: Any, expected: Any, parameters: Parameters) -> bool:
         return False
     if isinstance(expected, (list, tuple)) and len(answer) != len(expected):
         return False
-    depth, wanted_depth = len(_shape(answer)), len(_shape(expected))
-    return _all_close(answer, depth, expected, wanted_depth, parameters["rtol"], atol)
+    numbers, wanted = _numbers(answer), _numbers(expected)
+    if type(wanted) is not int and not _are_words(wanted):
+        raise TypeError("no array of machine's numbers is expected")
+    return _all_close(numbers, len(_shape(numbers)), wanted, len(_shape(wanted)), parameters["rtol"], atol)
 
 
 #: Name → comparison of values.
@@ -120,6 +125,8 @@ def _is_near(a: Any, b: float, rtol: float, atol: float) -> bool:
 
 def _is_close(a: Any, b: Any, rtol: float, atol: float) -> bool:
     """As numpy: infinities are close to themselves only, nan to nothing."""
+    if isinstance(b, int):
+        b = float(b)
     if a == b:
         return True
     return bool(abs(a - b) <= atol + rtol * abs(b) < math.inf)
@@ -132,16 +139,40 @@ def _same_arrays(answer: Any, expected: Any) -> bool:
     return bool(answer.tolist() == expected.tolist())
 
 
-def _shape(value: Any) -> Tuple[int, ...]:
-    """Give the shape of the regular array of numbers that numpy would make of nested lists.
+#: What numpy takes apart when it makes an array.
+_SEQUENCES = (list, tuple, range, collections.deque)
+
+
+def _numbers(value: Any) -> Any:
+    """Give nested sequences of numbers as nested lists, and numpy's arrays and scalars as Python's.
 
     Raises:
-        TypeError, ValueError: they make none.
+        TypeError: there is something else among them.
     """
-    if type(value) in (bool, int, float, complex):
+    if isinstance(value, (int, float, complex)) or type(value).__name__ == "Fraction":  # not imported, if not needed
+        return value
+    if isinstance(value, _SEQUENCES):
+        return [_numbers(item) for item in value]
+    if getattr(getattr(value, "dtype", None), "kind", "") in tuple("biufc"):
+        return value.tolist()
+    raise TypeError("no number: %s" % type(value).__name__)
+
+
+def _are_words(value: Any) -> bool:
+    """Say whether numpy makes an array of numbers of nested lists, rather than one of objects."""
+    if isinstance(value, list):
+        return all(map(_are_words, value))
+    return isinstance(value, (float, complex)) or (isinstance(value, int) and -(1 << 63) <= value < 1 << 64)
+
+
+def _shape(value: Any) -> Tuple[int, ...]:
+    """Give the shape of the regular array that numpy would make of nested lists.
+
+    Raises:
+        ValueError: they make none.
+    """
+    if not isinstance(value, list):
         return ()
-    if not isinstance(value, (list, tuple)):
-        raise TypeError("no numbers: %s" % type(value).__name__)
     shapes = set(map(_shape, value))
     if len(shapes) > 1:
         raise ValueError("a ragged array")
@@ -159,7 +190,7 @@ def _all_close(a: Any, depth_a: int, b: Any, depth_b: int, rtol: float, atol: fl
     if len(a) != len(b):
         if 1 not in (len(a), len(b)):
             raise ValueError("arrays of different shapes")
-        a, b = (list(a) * len(b), b) if len(a) == 1 else (a, list(b) * len(a))
+        a, b = (a * len(b), b) if len(a) == 1 else (a, b * len(a))
     return all(_all_close(x, depth_a - 1, y, depth_b - 1, rtol, atol) for x, y in zip(a, b))
 
 

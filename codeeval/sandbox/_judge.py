@@ -28,18 +28,25 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
 from codeeval.sandbox import (
     _calls,
     _capabilities,
+    _cgroup,
     _classify,
     _codec,
     _files,
+    _headers,
     _landlock,
+    _languages,
+    _rlimits,
     _root,
     _seccomp,
     _stdio,
+    _unittest,
+    _warm,
     _zygote,
 )
-from codeeval.sandbox._box import MAX_S, Box, CallerGone, Stop, ZygoteLost
+from codeeval.sandbox._box import MAX_S, Box, CallerGone, Stop, ZygoteLost, bounds
 from codeeval.sandbox._candidate import VALUE_TEXT, Candidate, bounded
 from codeeval.sandbox._foresight import Foresight
+from codeeval.sandbox._tree import MAX_STARVED
 
 __all__ = ["NOT_RUN", "main"]
 
@@ -75,12 +82,14 @@ def main(fd: int) -> None:
         caller.send({"fatal": "%s: %s" % (type(error).__name__, error)})
         _files.remove(outer)
         return
+    group = _group_of(zygote, config)
     _shrink()
-    boxed = _box_in(config, outer)
+    waiting = _Waiting()  # opened before the layers, which don't let /proc be read
+    boxed = _box_in(config, outer, group)
     lost: Optional[ZygoteLost] = None
     try:
-        caller.send({"ready": {**_describe(zygote), "judge": boxed}})
-        judge = _Judge(caller, zygote)
+        caller.send({"ready": {**_describe(zygote), "judge": boxed, "groups": group.paths if group else []}})
+        judge = _Judge(caller, zygote, waiting, group)
         while True:
             request = caller.receive()
             if request is None:
@@ -96,6 +105,8 @@ def main(fd: int) -> None:
     finally:
         zygote.channel.close()
         status = os.waitpid(zygote.pid, 0)[1]
+        if group is not None:
+            group.remove()
         _files.remove(outer)
     os.write(2, b"the zygote died, its wait status was %d" % status)
     sys.exit(1 if lost.started else NOT_RUN)
@@ -118,7 +129,7 @@ def _shrink() -> None:
     null = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1):
         os.dup2(null, stream)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _rlimits.no_core_dumps()
     files, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     if files < 256:
         resource.setrlimit(resource.RLIMIT_NOFILE, (256 if most == resource.RLIM_INFINITY else min(256, most), most))
@@ -132,16 +143,34 @@ def _shrink() -> None:
         pass
 
 
-def _box_in(config: Dict[str, Any], work: str) -> List[str]:
+def _group_of(zygote: _zygote.Zygote, config: Dict[str, Any]) -> Optional[_cgroup.Group]:
+    """Put the zygote into a control group of its own; None where it is not wanted or can't be had, which is noted."""
+    if "cgroup" not in config["layers"]:
+        return None
+    group = None
+    try:
+        group = _cgroup.Group(os.path.basename(config["work"]), config["work_bytes"])
+        group.take(zygote.pid)
+    except OSError as error:
+        if group is not None:
+            group.remove()
+        zygote.missing["cgroup"] = str(error)
+        return None
+    zygote.layers.update(_cgroup.LAYERS)
+    return group
+
+
+def _box_in(config: Dict[str, Any], work: str, group: Optional[_cgroup.Group]) -> List[str]:
     """Give up every right that running tests doesn't take; give the layers that were wanted and hold.
 
     Tests are a benchmark's code, and what a hostile candidate answers passes through them. They import modules, so
     what the interpreter reads stays readable; the one directory to write to is the one that must be removed at the end.
     """
     held: List[str] = []
+    parents = [os.path.dirname(work), *(group.parents if group else [])]
     steps: Dict[str, Callable[[], None]] = {
         "landlock": lambda: _landlock.Rules(
-            _root.outside(config["readable"]), [work, *_root.DEVICES], removable=[os.path.dirname(work)], scoped=False
+            _root.outside(config["readable"]), [work, *_root.DEVICES], removable=parents, scoped=False
         ).enter(),
         "capabilities": lambda: _capabilities.Drop().enter(),
         "seccomp": lambda: _seccomp.for_judges().enter(),
@@ -210,19 +239,45 @@ class _Caller:
         return bytes(data)
 
 
+class _Waiting:
+    """How long this process has been ready to run and had no core; stays at 0 where the kernel does not say."""
+
+    def __init__(self) -> None:
+        try:
+            self.fd = os.open("/proc/self/schedstat", os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            self.fd = -1
+
+    def total_s(self) -> float:
+        try:
+            return int(os.pread(self.fd, 100, 0).split()[1]) / 1e9
+        except (OSError, IndexError, ValueError):
+            return 0.0
+
+
 class _Judge:
     """Judges one program after another."""
 
-    def __init__(self, caller: _Caller, zygote: _zygote.Zygote) -> None:
+    def __init__(
+        self, caller: _Caller, zygote: _zygote.Zygote, waiting: _Waiting, group: Optional[_cgroup.Group]
+    ) -> None:
         self.caller = caller
         self.zygote = zygote
+        self.waiting = waiting
+        self.group = group
+        self.memory_kills = 0
         self.compiled: Dict[str, Any] = {}
         self.foresight = Foresight()
+        self.builds = _languages.BuildCache()
+        self.compilers = _warm.Compilers(caller.fileno(), zygote, group)
+        self.headers = _headers.Headers()
+        self.no_archive = os.open(os.devnull, os.O_RDONLY)
         #: Tests were interrupted at some point or other, which may have been in the middle of an import.
         self.is_worn = False
         self.box: Optional[Box] = None
         self.cpu_deadline = 0.0
         self.budget_s = 0.0
+        self.waited_s = 0.0
         signal.signal(signal.SIGALRM, self._tick)
         # Python's own handlers wait for a call into C to return. This one notes the line and ends the process.
         faulthandler.register(signal.SIGVTALRM, file=2, all_threads=False, chain=True)
@@ -231,7 +286,7 @@ class _Judge:
         """Run one program, judge it, give its execution as `Execution.to_dict` would."""
         check = program["check"] or {"kind": "run", "strength": "same box"}
         kind = (check["kind"], check["strength"])
-        unmet = self._unmet(program["limits"])
+        unmet = self._unmet(program)
         if not unmet and kind not in _CHECKS and kind not in _BATCHES:
             unmet = "there is no judging of %r at the strength %r" % kind
         if unmet:
@@ -248,7 +303,7 @@ class _Judge:
             box.close()
             self.foresight.give_up(check["source"])
             box = self._run(tests, program, check, program["limits"])
-        return _execution(box, check, program["limits"], self.budget_s)
+        return self._execution(box, check)
 
     def run(
         self,
@@ -272,7 +327,15 @@ class _Judge:
             _send(box, program, () if stdin is None else None)
             conduct(box)
 
-        return _execution(self._run(tests, program, check, limits, stdin), check, limits, self.budget_s)
+        return self._execution(self._run(tests, program, check, limits, stdin), check)
+
+    def new_box(self, limits: Dict[str, Any], stdin: Optional[bytes] = None, archive: Optional[int] = None) -> Box:
+        """Start a job; see `Box`."""
+        if self.group is not None:
+            memory_bytes, tasks = bounds(limits)
+            more_bytes, more_tasks = self.compilers.reserve()
+            self.group.limit(memory_bytes + more_bytes, tasks + more_tasks + (archive is not None))
+        return Box(self.caller.fileno(), self.zygote, limits, stdin, archive)
 
     def _run(
         self,
@@ -283,7 +346,7 @@ class _Judge:
         stdin: Optional[bytes] = None,
     ) -> Box:
         """Run a program with its tests; the box has the facts."""
-        box = Box(self.caller.fileno(), self.zygote, limits, stdin)
+        box = self.new_box(limits, stdin)
         outcome: Dict[str, Any] = {}
         try:
             self._begin(box)
@@ -306,9 +369,56 @@ class _Judge:
             box.facts.update(outcome)
         return box
 
-    def _unmet(self, limits: Dict[str, Any]) -> str:
+    def _execution(self, box: Box, check: Dict[str, Any]) -> Dict[str, Any]:
+        """End the job; give its execution."""
+        wait_status, cpu_s, peak, start_errno = box.close()
+        facts = _classify.Facts(
+            **box.facts,
+            wait_status=wait_status,
+            start_errno=start_errno,
+            cpu_s=cpu_s,
+            cpu_limit_s=box.limits["cpu_s"],
+            wall_limit_s=box.limits["wall_s"],
+            judge_limit_s=self.budget_s,
+            started=box.started,
+            memory_kill=self._is_memory_kill(box, wait_status),
+        )
+        status, message = _classify.classify(facts)
+        row: Dict[str, Any] = {
+            "status": status,
+            "strength": check["strength"],
+            "cpu_s": round(cpu_s, 6),
+            "wall_s": round(box.wall_s, 6),
+            "peak_memory_bytes": peak,
+            "tests": [["0", status == "passed", message] if message else ["0", status == "passed"]],
+        }
+        if box.tests is not None:
+            row["tests"] = _unittest.rows(box.tests, check["names"])
+        if facts.hung_up and os.WIFEXITED(wait_status):
+            row["exit_code"] = os.WEXITSTATUS(wait_status)
+        elif facts.hung_up:
+            row["signal"] = os.WTERMSIG(wait_status)
+        out, err = (box.output[fd].decode("utf-8", "replace") for fd in (box.out, box.err))
+        if box.trace and message:
+            err += "Traceback (most recent call last):\n%s%s\n" % (box.trace, message)
+        row.update((name, text) for name, text in (("message", message), ("stdout", out), ("stderr", err)) if text)
+        if any(box.written[fd] > len(box.output[fd]) for fd in (box.out, box.err)):
+            row["truncated"] = True
+        return row
+
+    def _is_memory_kill(self, box: Box, wait_status: int) -> bool:
+        """Say whether the kernel has ended the child because the job's processes together held too much."""
+        killed = os.WIFSIGNALED(wait_status) and os.WTERMSIG(wait_status) == signal.SIGKILL and "hung_up" in box.facts
+        if self.group is None or not (killed or box.limits["processes"] > 1):
+            return False
+        before, self.memory_kills = self.memory_kills, self.group.kills()
+        return killed and self.memory_kills > before
+
+    def _unmet(self, program: Dict[str, Any]) -> str:
         """Say which limit asks for something that can't be given safely here."""
-        layers = self.zygote.layers
+        layers, limits = self.zygote.layers, program["limits"]
+        if program.get("recipe") and "pid" not in layers:
+            return "programs in other languages than Python need the layer pid, or they could not all be stopped"
         if limits["processes"] > 1 and "pid" not in layers:
             return "more than one process needs the layer pid, or they could not all be stopped"
         if limits["network"] == "loopback" and "net" not in layers:
@@ -321,6 +431,7 @@ class _Judge:
         """Start the tests' own clocks: one that interrupts them, one behind it that can't be held up."""
         self.budget_s = min(max(_JUDGE_CPU_S, box.limits["cpu_s"]), MAX_S)
         self.cpu_deadline = time.process_time() + self.budget_s
+        self.waited_s = self.waiting.total_s()
         self.box = box
         signal.setitimer(signal.ITIMER_VIRTUAL, self.budget_s + _LAST_TICK_S)
         signal.setitimer(signal.ITIMER_REAL, _TICK_S, _TICK_S)
@@ -331,7 +442,11 @@ class _Judge:
             return
         if box.is_caller_gone():
             raise CallerGone
-        if time.process_time() >= self.cpu_deadline or time.monotonic() >= box.wall_deadline + self.budget_s:
+        is_over = time.process_time() >= self.cpu_deadline
+        if not is_over and time.monotonic() >= box.wall_deadline + self.budget_s:
+            starved_s = min(self.waiting.total_s() - self.waited_s, MAX_STARVED * self.budget_s)
+            is_over = time.monotonic() >= box.wall_deadline + self.budget_s + starved_s
+        if is_over:
             self.is_worn = True
             box.stop(expired="judge")
 
@@ -434,52 +549,19 @@ _CHECKS: Dict[Tuple[str, str], Tests] = {
     ("run", "same box"): _run_same_box,
     ("script", "split"): _run_split,
     ("script", "same box"): _run_same_box,
+    ("unittest", "same box"): lambda judge, box, check, program: _unittest.conduct(box, check, program),
 }
 
 
 #: Kinds of which each program may need several runs; they give the whole execution.
 _BATCHES: Dict[Tuple[str, str], Callable[[_Judge, Dict[str, Any]], Dict[str, Any]]] = {
+    ("language", "same box"): _languages.judge_language,
     ("calls", "values out"): _calls.judge_calls,
     ("stdio", "values out"): _stdio.judge_stdio,
 }
 
 
 # ------------------------------------------------------------------------------------------------ reporting
-
-
-def _execution(box: Box, check: Dict[str, Any], limits: Dict[str, Any], budget_s: float) -> Dict[str, Any]:
-    wait_status, user_s, system_s, peak, start_errno = box.close()
-    cpu_s = user_s + system_s
-    facts = _classify.Facts(
-        **box.facts,
-        wait_status=wait_status,
-        start_errno=start_errno,
-        cpu_s=cpu_s,
-        cpu_limit_s=limits["cpu_s"],
-        wall_limit_s=limits["wall_s"],
-        judge_limit_s=budget_s,
-        started=box.started,
-    )
-    status, message = _classify.classify(facts)
-    row: Dict[str, Any] = {
-        "status": status,
-        "strength": check["strength"],
-        "cpu_s": round(cpu_s, 6),
-        "wall_s": round(box.wall_s, 6),
-        "peak_memory_bytes": peak,
-        "tests": [["0", status == "passed", message] if message else ["0", status == "passed"]],
-    }
-    if facts.hung_up and os.WIFEXITED(wait_status):
-        row["exit_code"] = os.WEXITSTATUS(wait_status)
-    elif facts.hung_up:
-        row["signal"] = os.WTERMSIG(wait_status)
-    out, err = (box.output[fd].decode("utf-8", "replace") for fd in (box.out, box.err))
-    if box.trace and message:
-        err += "Traceback (most recent call last):\n%s%s\n" % (box.trace, message)
-    row.update((name, text) for name, text in (("message", message), ("stdout", out), ("stderr", err)) if text)
-    if any(box.written[fd] > len(box.output[fd]) for fd in (box.out, box.err)):
-        row["truncated"] = True
-    return row
 
 
 _asserts: Dict[str, List[Tuple[int, int, str]]] = {}

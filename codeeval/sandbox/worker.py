@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import hashlib
 import json
 import os
@@ -13,21 +14,33 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from codeeval.errors import SandboxError
 from codeeval.sandbox import Sandbox
+from codeeval.sandbox._cgroup import sweep
 from codeeval.sandbox._files import remove
+from codeeval.sandbox._tree import MAX_STARVED
 
 if TYPE_CHECKING:
     from multiprocess.connection import Connection
 
     from codeeval.program import Program
 
-__all__ = ["ENDLESS", "ENDLESS_NOTE", "NOT_RUN", "START_S", "Setup", "Worker", "facts_of", "harness_digest"]
+__all__ = [
+    "ENDLESS",
+    "ENDLESS_NOTE",
+    "NOT_RUN",
+    "START_S",
+    "Setup",
+    "Worker",
+    "facts_of",
+    "harness_digest",
+    "message_of",
+]
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 
@@ -82,6 +95,12 @@ class Setup:
     preload: tuple[str, ...] = ()
     sandbox: Sandbox = field(default_factory=Sandbox)
     env: Mapping[str, str] = field(default_factory=dict)
+    readable: tuple[str, ...] = ()
+    "Paths that a toolchain needs, beyond those that the sandbox names."
+
+    def with_readable(self, paths: Sequence[str]) -> Setup:
+        """Give the same with further readable paths."""
+        return dataclasses.replace(self, readable=tuple(dict.fromkeys([*self.readable, *paths])))
 
     def command(self) -> list[str]:
         """Give the command line of a worker, without its two arguments."""
@@ -108,7 +127,7 @@ class Setup:
         return {
             "layers": list(self.sandbox.layers),
             "preload": [*_PRELOAD, *self.preload],
-            "readable": list(self.sandbox.readable),
+            "readable": [*self.sandbox.readable, *self.readable],
             "writable": list(self.sandbox.writable),
             "work_bytes": self.sandbox.work_bytes,
         }
@@ -120,6 +139,7 @@ class Worker:
     def __init__(self, setup: Setup) -> None:
         from multiprocess.connection import Connection
 
+        self.setup = setup
         command, config = setup.command(), setup.config()
         try:
             with contextlib.ExitStack() as undo, _standard_descriptors_taken():
@@ -148,6 +168,7 @@ class Worker:
         self.facts: dict[str, Any] | None = None
         self.index = -1
         self.program: Program | None = None
+        self.build_s = 0.0
         self.deadline = 0.0
         try:
             self.send({**config, "work": self.work})
@@ -162,9 +183,16 @@ class Worker:
         """
         self.connection.send_bytes(json.dumps(message).encode())
 
-    def submit(self, index: int, program: Program, message: bytes) -> None:
-        """Hand over a program; its execution comes back on the connection."""
-        self.index, self.program = index, program
+    def submit(self, index: int, program: Program, message: bytes, *, build_s: float = 0.0) -> None:
+        """Hand over a program; its execution comes back on the connection.
+
+        Args:
+            index: its position.
+            program: the program.
+            message: the same, as the judge reads it.
+            build_s: wall-clock seconds that building it may take.
+        """
+        self.index, self.program, self.build_s = index, program, build_s
         if self.facts is None:
             self.deadline = time.monotonic() + START_S
         else:
@@ -175,7 +203,8 @@ class Worker:
         """Expect an execution, at the latest after all limits, the program's own and the tests'."""
         if self.program is not None:
             limits = self.program.limits
-            self.deadline = time.monotonic() + min(limits.wall_s + max(10.0, limits.cpu_s) + _GRACE_S, _MAX_S)
+            longest_s = (1 + MAX_STARVED) * (limits.wall_s + max(10.0, limits.cpu_s) + self.build_s)
+            self.deadline = time.monotonic() + min(longest_s + _GRACE_S, _MAX_S)
 
     def receive(self) -> dict[str, Any]:
         """Take one message.
@@ -216,6 +245,8 @@ class Worker:
             self.process.kill()
             self.process.wait()
         self.log.close()
+        if self.facts:
+            sweep(self.facts["groups"])
         # One that was killed has removed nothing, and its zygote may take a moment to end what still writes.
         remove(self.work, patience_s=1.0)
 
@@ -261,6 +292,20 @@ def facts_of(message: Mapping[str, Any]) -> dict[str, Any]:
     if "fatal" in message:
         raise SandboxError(f"a worker could not start: {message['fatal']}")
     return dict(message["ready"])
+
+
+def message_of(program: Program, recipe: Mapping[str, Any] | None = None) -> bytes:
+    """Give a program as the judge reads it.
+
+    Args:
+        program: the program.
+        recipe: how it is built and run, where it is no Python.
+    """
+    fields = program.to_dict()
+    fields["seed"] = int(program.digest()[:12], 16)
+    if recipe is not None:
+        fields["recipe"] = recipe
+    return json.dumps(fields).encode()
 
 
 def harness_digest() -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from codeeval.errors import InvalidProblem
 from codeeval.program import Check, Limits, Program, Strength
@@ -34,7 +34,9 @@ class CallSuite:
     run_all: bool = True
     'Whether the tests after the first failure are run too; `credit="fraction"` needs it.'
     test_limits_s: tuple[float, ...] = ()
-    "CPU seconds of each test (one for all, or one for each) within the program's own limits; empty: those alone."
+    "Seconds of each test (one for all, or one for each) within the program's own limits; empty: those alone."
+    test_clock: Literal["cpu", "wall"] = "cpu"
+    "Whether these are `cpu` or `wall`-clock seconds; see `Check.test_clock`."
     protocol: str = "default"
     "The rules of judging, where a benchmark has several; part of a verdict's identity."
 
@@ -47,6 +49,7 @@ class CallSuite:
         oracle: Oracle | str = "exact",
         run_all: bool = True,
         test_limits_s: float | Sequence[float] = (),
+        test_clock: Literal["cpu", "wall"] = "cpu",
         protocol: str = "default",
         may_be_empty: bool = False,
     ) -> CallSuite:
@@ -57,7 +60,8 @@ class CallSuite:
             entry_point: the candidate's function.
             oracle: how an answer is compared with the expected one, by name or as an `Oracle`.
             run_all: False stops at the first test that fails.
-            test_limits_s: CPU seconds that one test may take: one limit for all, or one for each.
+            test_limits_s: seconds that one test may take: one limit for all, or one for each.
+            test_clock: whether these are `cpu` or `wall`-clock seconds; see `Check.test_clock`.
             protocol: names the rules of judging, where a benchmark has several.
             may_be_empty: accepts no cases at all: the code must then only load and define the entry point.
 
@@ -72,6 +76,8 @@ class CallSuite:
         pairs = [_checked(f"case {i}", case) for i, case in enumerate(cases)]
         if not pairs and not may_be_empty:
             raise InvalidProblem("a problem needs tests, but there are no cases")
+        if test_clock not in ("cpu", "wall"):
+            raise ValueError(f"test_clock must be 'cpu' or 'wall', but got {test_clock!r}")
         oracle = Oracle.of(oracle)
         if oracle.name not in (*CALL_COMPARISONS, "check"):
             raise ValueError(f"the comparison {oracle.name!r} is for what programs print, not for what functions give")
@@ -86,6 +92,7 @@ class CallSuite:
             oracle=oracle,
             run_all=run_all,
             test_limits_s=decimal_limits(test_limits_s, len(pairs)),
+            test_clock=test_clock,
             protocol=protocol,
         )
 
@@ -107,6 +114,7 @@ class CallSuite:
             parameters=self.oracle.parameters,
             run_all=self.run_all,
             test_limits_s=self.test_limits_s,
+            test_clock=self.test_clock,
         )
         return Program(
             files={MAIN: problem.assemble(code)},

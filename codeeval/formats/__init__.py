@@ -1,4 +1,4 @@
-"""The files of others: human-eval, EvalPlus and the BigCode harness; read by what they hold, not by their names.
+"""The files of others: human-eval, EvalPlus, the BigCode harness, MultiPL-E; read by what they hold.
 
 Everything is keyed by task id; the BigCode harness alone keeps no ids, so its files need the problems that they were
 made from.
@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from codeeval.errors import ResultsError, SamplingError
 from codeeval.extract import continuation
+from codeeval.formats.multipl_e import completion_rows, is_multipl_e_folder, result_attempts, write_multipl_e_results
 from codeeval.jsonl import first_character, read_json, read_jsonl, read_rows, write_jsonl
 from codeeval.problem import Problem
 from codeeval.program import Execution, Status
@@ -25,6 +26,7 @@ __all__ = [
     "read_results",
     "read_samples",
     "write_evalplus_results",
+    "write_multipl_e_results",
     "write_results",
     "write_sample_directory",
     "write_samples",
@@ -41,6 +43,7 @@ def read_samples(path: Path_, problems: Sequence[Problem] | None = None) -> list
     | human-eval | JSON lines with `task_id` and `completion`; also its `…_results.jsonl` |
     | EvalPlus | JSON lines with `solution` or `completion`; a directory `HumanEval_0/0.py`; `…eval_results.json` |
     | BigCode harness | `generations_….json`, a list of lists of programs in the order of its dataset |
+    | MultiPL-E | a directory with files such as `HumanEval_53_add.json.gz`; the file's `name` is the task id |
 
     Args:
         path: the file or directory.
@@ -70,14 +73,17 @@ def write_samples(path: Path_, samples: Iterable[Sample]) -> int:
 
 
 def read_results(path: Path_, problems: Sequence[Problem] | None = None) -> list[Attempt]:
-    """Read verdicts from human-eval's `samples.jsonl_results.jsonl` or EvalPlus' `…eval_results.json`.
+    """Read verdicts from files of human-eval, EvalPlus or MultiPL-E.
 
-    Each attempt has one execution, of the suite "tests"; EvalPlus' have two, of "base" and "plus", where plus was
-    run. Rows without a completion, verdicts alone, are legal: so is EvalPlus' older layout, which has no solutions.
+    They are `samples.jsonl_results.jsonl`, `…eval_results.json`, or a directory with `HumanEval_53_add.results.json.gz`
+    and the like. Each attempt has one execution, of the suite "tests"; EvalPlus' have two, of "base" and "plus", where
+    plus was run. Rows without a completion, verdicts alone, are legal: so is EvalPlus' older layout, which has no
+    solutions.
 
     Args:
-        path: the file.
+        path: the file or directory.
         problems: where they are given, `Attempt.code` is the program that human-eval has run; otherwise it is empty.
+            MultiPL-E's results hold their programs, tests included.
 
     Raises:
         SamplingError: a row has no task id, or its task is unknown.
@@ -85,6 +91,8 @@ def read_results(path: Path_, problems: Sequence[Problem] | None = None) -> list
         FileNotFoundError: there is no such file.
     """
     problems_by_id = None if problems is None else {problem.task_id: problem for problem in problems}
+    if is_multipl_e_folder(path):
+        return result_attempts(path, problems_by_id)
     if first_character(path) == "{" and (evaluation := _evalplus_evaluation(path)) is not None:
         return _evalplus_attempts(path, evaluation, problems_by_id)
     rows: list[tuple[str, Mapping[str, Any]]] = []
@@ -229,6 +237,8 @@ def _evalplus_verdicts(path: Path_, task_id: str, found: object) -> Iterator[tup
 
 def _rows(path: Path_, problems: Sequence[Problem] | None) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Give (where it stands, row) pairs in the layout of human-eval, whatever the layout of the file is."""
+    if is_multipl_e_folder(path):
+        return completion_rows(path)
     if os.path.isdir(path):
         return _directory_rows(Path(path), problems)
     if first_character(path) == "[":
