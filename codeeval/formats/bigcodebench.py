@@ -11,10 +11,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
-from codeeval.benchmarks.bigcodebench import original_verdict
 from codeeval.errors import ResultsError
 from codeeval.jsonl import open_text, read_json
-from codeeval.program import Execution
+from codeeval.program import Execution, Status
 from codeeval.sample import Attempt
 from codeeval.sandbox import NO_VERDICT
 
@@ -128,7 +127,7 @@ def write_bigcodebench_results(path: Path_, attempts: Iterable[Attempt]) -> int:
     """Write verdicts as BigCodeBench's `eval_results.json`; gives how many there were.
 
     Attempts that were not judged are left out: this layout has no word for them. Statuses and details are those of
-    `codeeval.benchmarks.bigcodebench.original_verdict`.
+    `original_verdict`.
 
     Args:
         path: the file; gzipped where its name ends in .gz.
