@@ -63,7 +63,7 @@ def test_blocks_give_what_all_queries_at_once_give(block: int) -> None:
     queries = words[20:]
     tasks, asked = (v / np.linalg.norm(v, axis=1, keepdims=True) for v in map(_letters, (words[:20], queries)))
     products = asked @ tasks.T  # (Q, P)
-    expected = {}
+    expected: dict[int, float] = {}
     for task, query in itertools.product(range(20), range(200)):
         if products[query].argmax() == task:
             expected[task] = max(expected.get(task, -1.0), float(products[query, task]))

@@ -199,9 +199,9 @@ class Leaderboard:
             ValueError: the verdicts are not known, or another wrong argument.
         """
         name, solved = self._solved(split)
-        is_there: npt.NDArray[np.bool_] = (~np.isnan(solved.passed)).any(axis=1)
-        models = [model for model, there in zip(self.models, is_there.tolist(), strict=True) if there]
-        found = bradley_terry(solved.passed[is_there], resample=resample, replicates=replicates, rng=seed)
+        rows = np.flatnonzero(np.isfinite(solved.passed).sum(axis=1))
+        models = [self.models[row] for row in rows]
+        found = bradley_terry(solved.passed[rows], resample=resample, replicates=replicates, rng=seed)
         return rated_models(models, found, name)
 
     # --- another board ------------------------------------------------------------------------------------------
