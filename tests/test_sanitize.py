@@ -110,3 +110,13 @@ def test_samples_that_cannot_pass_are_found_before_anything_runs() -> None:
     assert (("add/3", 0), ("add/4", 2)) == found.truncated
     assert ("sub/0",) == found.unknown
     assert "truncated       2  add/3[0], add/4[2]" in str(found)
+
+
+def test_tasks_with_fewer_samples_than_wanted_are_found() -> None:
+    samples = [ce.Sample(task_id=p.task_id, completion="    return a + b", index=i) for i in (0, 1) for p in PROBLEMS]
+
+    whole, short = (ce.syncheck(some, PROBLEMS, n_samples=2) for some in (samples, samples[:-1]))
+
+    assert whole.is_clean
+    assert ((PROBLEMS[-1].task_id, 1),) == short.short
+    assert not short.is_clean

@@ -87,7 +87,7 @@ class BigCodeBenchFile:
         if skips_prefill:
             parts.pop()
         suffix = found["suffix"] or ""
-        kind: Kind = "eval_results" if suffix.endswith("eval_results.json") else "pass_at_k"
+        kind: Kind = "eval_results" if "eval_results" in suffix else "pass_at_k"
         return cls(
             model="/".join([parts[0], "--".join(parts[1:])] if len(parts) > 1 else parts),
             split="complete" if found["split"] == "complete" else "instruct",
