@@ -14,12 +14,12 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from codeeval import errors, extract, formats
+    from codeeval import environments, errors, extract, formats, languages
     from codeeval.benchmarks import available, load
     from codeeval.cache import VerdictCache
     from codeeval.callbacks import Callback, ProgressBar
     from codeeval.card import report_card
-    from codeeval.comparison import Comparison, compare, compare_many
+    from codeeval.comparison import ByLanguage, Comparison, by_language, compare, compare_many
     from codeeval.errors import (
         CodeEvalError,
         DatasetError,
@@ -31,9 +31,13 @@ if TYPE_CHECKING:
     )
     from codeeval.evaluate import evaluate, evaluate_async, generate, rescore
     from codeeval.executors import Executor, LocalExecutor
-    from codeeval.extract import Extraction, continuation, fenced, sanitize, stop_at, syncheck, until_stop
+    from codeeval.extract import Extraction, calibrate, continuation, fenced, sanitize, stop_at, syncheck, until_stop
     from codeeval.extractors_compared import ExtractorComparison, compare_extractors
+    from codeeval.ground_truth import ground_truth
+    from codeeval.hard import HardSelection, select_hard, sentence_embedder
     from codeeval.history import History
+    from codeeval.inspection import inspect
+    from codeeval.leaderboard import Leaderboard, leaderboard
     from codeeval.metrics import (
         BestAtK,
         ByTag,
@@ -48,6 +52,7 @@ if TYPE_CHECKING:
         plan,
     )
     from codeeval.metrics.pass_at_k import pass_at_k
+    from codeeval.preloading import Preload, preload_for
     from codeeval.problem import Problem, ProblemSet
     from codeeval.program import Check, Execution, Limits, Program, Status, Strength, TestResult
     from codeeval.report import report
@@ -57,13 +62,15 @@ if TYPE_CHECKING:
     from codeeval.samplers import CanonicalSampler, FunctionSampler, RecordedSampler, Sampler
     from codeeval.sandbox import Sandbox
     from codeeval.store import load_results
-    from codeeval.suites import CallSuite, Oracle, ScriptSuite, StdioSuite, Suite
+    from codeeval.suites import CallSuite, Oracle, ScriptSuite, SourceSuite, StdioSuite, Suite, UnittestSuite
+    from codeeval.truth import GroundTruth
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Attempt",
     "BestAtK",
+    "ByLanguage",
     "ByTag",
     "CallSuite",
     "Callback",
@@ -80,8 +87,11 @@ __all__ = [
     "ExtractorComparison",
     "FunctionSampler",
     "GPassAtK",
+    "GroundTruth",
+    "HardSelection",
     "History",
     "InvalidProblem",
+    "Leaderboard",
     "Limits",
     "LocalExecutor",
     "MajorityAtK",
@@ -90,6 +100,7 @@ __all__ = [
     "Oracle",
     "PassAtK",
     "PassPowK",
+    "Preload",
     "Problem",
     "ProblemSet",
     "Program",
@@ -103,6 +114,7 @@ __all__ = [
     "SamplingError",
     "Sandbox",
     "ScriptSuite",
+    "SourceSuite",
     "Status",
     "StatusRates",
     "StdioSuite",
@@ -111,12 +123,16 @@ __all__ = [
     "TestPassFraction",
     "TestResult",
     "TruncationRates",
+    "UnittestSuite",
     "VerdictCache",
     "available",
+    "by_language",
+    "calibrate",
     "compare",
     "compare_extractors",
     "compare_many",
     "continuation",
+    "environments",
     "errors",
     "evaluate",
     "evaluate_async",
@@ -124,14 +140,21 @@ __all__ = [
     "fenced",
     "formats",
     "generate",
+    "ground_truth",
+    "inspect",
+    "languages",
+    "leaderboard",
     "load",
     "load_results",
     "pass_at_k",
     "plan",
+    "preload_for",
     "report",
     "report_card",
     "rescore",
     "sanitize",
+    "select_hard",
+    "sentence_embedder",
     "stop_at",
     "syncheck",
     "until_stop",
@@ -144,16 +167,21 @@ _NAMES = {
     "cache": "VerdictCache",
     "callbacks": "Callback ProgressBar",
     "card": "report_card",
-    "comparison": "Comparison compare compare_many",
+    "comparison": "ByLanguage Comparison by_language compare compare_many",
     "errors": "CodeEvalError DatasetError ExecutionError InvalidProblem NotComparable ResultsError SamplingError",
     "evaluate": "evaluate evaluate_async generate rescore",
     "executors": "Executor LocalExecutor",
-    "extract": "Extraction continuation fenced sanitize stop_at syncheck until_stop",
+    "extract": "Extraction calibrate continuation fenced sanitize stop_at syncheck until_stop",
     "extractors_compared": "ExtractorComparison compare_extractors",
+    "ground_truth": "ground_truth",
+    "hard": "HardSelection select_hard sentence_embedder",
     "history": "History",
+    "inspection": "inspect",
+    "leaderboard": "Leaderboard leaderboard",
     "metrics": "BestAtK ByTag GPassAtK MajorityAtK Metric PassAtK PassPowK StatusRates TestPassFraction "
     "TruncationRates plan",
     "metrics.pass_at_k": "pass_at_k",
+    "preloading": "Preload preload_for",
     "problem": "Problem ProblemSet",
     "program": "Check Execution Limits Program Status Strength TestResult",
     "report": "report",
@@ -163,7 +191,8 @@ _NAMES = {
     "samplers": "CanonicalSampler FunctionSampler RecordedSampler Sampler",
     "sandbox": "Sandbox",
     "store": "load_results",
-    "suites": "CallSuite Oracle ScriptSuite StdioSuite Suite",
+    "suites": "CallSuite Oracle ScriptSuite SourceSuite StdioSuite Suite UnittestSuite",
+    "truth": "GroundTruth",
 }
 _HOMES = {name: f"codeeval.{home}" for home, names in _NAMES.items() for name in names.split()}
 

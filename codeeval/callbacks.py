@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
-import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Self
+
+from codeeval._interactive import is_interactive
 
 if TYPE_CHECKING:
     from codeeval.results import Results
@@ -125,13 +126,3 @@ class Notifier:
             except Exception:
                 logger.exception("%r failed in %s and is called no more; the run goes on.", callback, event)
                 self._callbacks.remove(callback)
-
-
-def is_interactive() -> bool:
-    """Say whether somebody is watching: a notebook, or a terminal on stderr."""
-    if "ipykernel" in sys.modules:
-        return True
-    try:
-        return sys.stderr is not None and sys.stderr.isatty()
-    except ValueError:  # closed
-        return False

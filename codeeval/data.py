@@ -252,6 +252,7 @@ def fetch(
     source: Source | None = None,
     verify: bool = True,
     keep: Callable[[Row], bool] | None = None,
+    order: Callable[[Row], Any] | None = None,
 ) -> Fetched:
     """Fetch a benchmark's rows from the first place that has them, and check that they are the right ones.
 
@@ -263,6 +264,7 @@ def fetch(
         source: the kind of place to look in, an http(s) address (`#sha256=…` makes it cacheable), or a path.
         verify: False accepts other rows on purpose; `Fetched.is_official` and the digest then tell them apart.
         keep: says of a row whether it is asked for, where a file holds more: a split, say. The digest is of these.
+        order: what rows are sorted by, where places have them in different orders. The digest is of this order.
 
     Raises:
         DatasetUnavailable: the rows are in none of the places; says what was tried and what to do.
@@ -278,10 +280,10 @@ def fetch(
         except DatasetUnavailable as error:
             tried.append(f"{place}: {error}")
             continue
-        rows = _normalised(load_rows(path), fields, path, keep)
+        rows = _normalised(load_rows(path), fields, path, keep, order)
         digest = rows_digest(rows)
         if verify and sha256 and digest != sha256:
-            reference = _official_rows(places, fields, sha256, keep)
+            reference = _official_rows(places, fields, sha256, keep, order)
             raise ChecksumMismatch(
                 f"{name} from {place}: wanted the rows with sha256 {sha256}, but got {digest}; "
                 f"{_first_difference(rows, reference)}. Choose another source=, or pass verify=False to use these rows "
@@ -347,25 +349,36 @@ def _read_parquet(path: str | os.PathLike[str]) -> list[Row]:
 
 
 def _normalised(
-    rows: Sequence[Row], fields: Sequence[str], path: Path, keep: Callable[[Row], bool] | None
+    rows: Sequence[Row],
+    fields: Sequence[str],
+    path: Path,
+    keep: Callable[[Row], bool] | None,
+    order: Callable[[Row], Any] | None,
 ) -> tuple[Row, ...]:
-    """Keep the rows that are asked for, and the fields that matter."""
+    """Keep the rows that are asked for, and the fields that matter, in order."""
     for number, row in enumerate(rows):
         for field in fields:
             if field not in row:
                 raise InvalidProblem(f"{path}: row {number} has no field {field!r}; its fields are {sorted(row)}")
-    return tuple({field: row[field] for field in fields} for row in rows if keep is None or keep(row))
+    kept = [row for row in rows if keep is None or keep(row)]
+    if order is not None:
+        kept.sort(key=order)
+    return tuple({field: row[field] for field in fields} for row in kept)
 
 
 def _official_rows(
-    places: Sequence[Place], fields: Sequence[str], sha256: str, keep: Callable[[Row], bool] | None
+    places: Sequence[Place],
+    fields: Sequence[str],
+    sha256: str,
+    keep: Callable[[Row], bool] | None,
+    order: Callable[[Row], Any] | None,
 ) -> tuple[Row, ...] | None:
     """Give the right rows if some place on this machine has them, to say what differs."""
     for place in places:
         if not place.needs_network:
             try:
                 path, _ = place.fetch()
-                rows = _normalised(load_rows(path), fields, path, keep)
+                rows = _normalised(load_rows(path), fields, path, keep, order)
             except DatasetError:
                 continue
             if rows_digest(rows) == sha256:
@@ -380,7 +393,7 @@ def _first_difference(rows: Sequence[Row], reference: Sequence[Row] | None) -> s
     for number, (got, want) in enumerate(zip(rows, reference, strict=False)):
         for field in want:
             if got[field] != want[field]:
-                label = f"row {number} ({want.get('task_id', '')})"
+                label = f"row {number} ({want.get('task_id') or want.get('name', '')})"
                 return f"{label} is the first to differ: its {field!r} {_around(got[field], want[field])}"
     return f"there are {len(rows)} rows instead of {len(reference)}"
 

@@ -10,6 +10,7 @@
       │    ├─ SandboxUnavailable     a guarantee that was asked for cannot be had here
       │    ├─ SandboxError           the sandbox broke while it was in use
       │    ├─ ToolchainMissing       a compiler or interpreter is not installed
+      │    ├─ EnvironmentUnavailable  an environment of libraries is not there, or can't be built here; says why
       │    └─ WorkerLost             workers die faster than they can be restarted
       ├─ ResultsError            a run directory that cannot be read or continued; .path, .line
       ├─ NotComparable           two scores that must not be compared; says which setting differs
@@ -29,6 +30,7 @@ __all__ = [
     "CodeEvalError",
     "DatasetError",
     "DatasetUnavailable",
+    "EnvironmentUnavailable",
     "ExecutionError",
     "InvalidProblem",
     "MissingExtra",
@@ -91,6 +93,10 @@ class SandboxError(ExecutionError):
 
 class ToolchainMissing(ExecutionError):
     """A compiler or interpreter that a language needs is not installed."""
+
+
+class EnvironmentUnavailable(ExecutionError):
+    """An environment of libraries is not there, is damaged, or can't be built on this machine."""
 
 
 class WorkerLost(ExecutionError):

@@ -107,7 +107,8 @@ class Check:
 
     kind: str
     """`script`: `source` is Python that calls the candidate and raises when it is wrong. `calls`: the entry point is
-    called with `inputs`. `stdio`: the program is run with `inputs` as its stdin."""
+    called with `inputs`. `stdio`: the program is run with `inputs` as its stdin. `unittest`: `source` defines classes
+    of tests, of which `names` are run."""
     strength: Strength
     source: str = ""
     "The tests."
@@ -116,7 +117,7 @@ class Check:
     entry_point: str = ""
     "The candidate's function."
     names: tuple[str, ...] = ()
-    "Further names that the tests read from the candidate's module."
+    "Further names that the tests read from the candidate's module; of `unittest`, the tests themselves."
     modules: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     "Names that the tests use as modules and the candidate is expected to import: name → module."
     inputs: str = "[]"
@@ -126,7 +127,7 @@ class Check:
     comparison: str = "exact"
     "How the two are compared; `check` and `program` are for checkers, whose text is `source`."
     parameters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-    "Of the comparison: `rtol`, `atol`."
+    "Of the comparison: `rtol`, `atol`; of `unittest`, the `lenient` tests, which may be skipped."
     run_all: bool = True
     "Whether the tests after the first failure are run too."
     test_limits_s: tuple[float, ...] = ()

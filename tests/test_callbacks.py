@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from codeeval import callbacks
+from codeeval._interactive import is_interactive
 from codeeval.callbacks import Callback, Notifier, ProgressBar
 from codeeval.evaluate import evaluate, generate
 from codeeval.problem import Problem, ProblemSet
@@ -121,13 +122,13 @@ def test_a_terminal_on_stderr_is_interactive(monkeypatch: pytest.MonkeyPatch, is
     monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
     monkeypatch.setattr(sys, "stderr", Screen())
 
-    assert callbacks.is_interactive() == is_tty
+    assert is_interactive() == is_tty
 
 
 def test_a_notebook_is_interactive(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ipykernel", sys)
 
-    assert callbacks.is_interactive()
+    assert is_interactive()
 
 
 @pytest.mark.parametrize("closed", [True, False])
@@ -138,4 +139,4 @@ def test_no_stderr_is_not_interactive(monkeypatch: pytest.MonkeyPatch, closed: b
     monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
     monkeypatch.setattr(sys, "stderr", stream)
 
-    assert not callbacks.is_interactive()
+    assert not is_interactive()

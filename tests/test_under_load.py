@@ -105,15 +105,11 @@ def test_the_memory_of_all_processes_counts_together() -> None:
 def test_usage_adds_up_a_process_whose_name_looks_like_numbers() -> None:
     """The fields of /proc/PID/stat follow a name that a program may choose."""
     name = ") R 1 1 1 9"
-    child = subprocess.Popen(
-        [
-            sys.executable,
-            "-c",
-            f"import time; open('/proc/self/comm', 'w').write({name!r})\n"
-            "while time.process_time() < 0.3: pass\nprint(flush=True); time.sleep(60)",
-        ],
-        stdout=subprocess.PIPE,
+    code = (
+        f"import time; open('/proc/self/comm', 'w').write({name!r})\n"
+        "while time.process_time() < 0.3: pass\nprint(flush=True); time.sleep(60)"
     )
+    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
     try:
         assert child.stdout is not None
         child.stdout.readline()
@@ -121,7 +117,7 @@ def test_usage_adds_up_a_process_whose_name_looks_like_numbers() -> None:
         used = _tree.usage("/proc", [child.pid])
 
         assert 0.28 <= used.cpu_s < 2.0
-        assert used.memory_bytes > 1 << 20
+        assert used.n_processes == 1
         assert used.waited_s >= 0.0
     finally:
         child.kill()

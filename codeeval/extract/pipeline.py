@@ -21,6 +21,7 @@ from itertools import islice
 from codeeval.extract.cleaning import cleaned, is_marked_up
 from codeeval.extract.extraction import Extraction, is_whole
 from codeeval.extract.fences import Block, blocks_of, fenced, is_language
+from codeeval.extract.other_languages import of_other_language
 from codeeval.extract.plain import continuation
 from codeeval.extract.surroundings import with_context, without_examples
 from codeeval.extract.syntax import MAX_CHARS, binds, is_stub, parsable_prefix, parse, returns_outside
@@ -38,7 +39,8 @@ def extract(sample: Sample, problem: Problem) -> Extraction:
     that is no Python followed); "truncated" (thinking never ended), "unparsable" (nothing makes a program: the code
     is what is likeliest meant), "solution" (a whole program, untouched).
 
-    For languages other than Python, thinking and special tokens go, and `fenced` and the stop strings do the rest.
+    In other languages, without a syntax tree, an answer that defines the entry point is a program, and anything else
+    a continuation, which the stop strings cut.
 
     Args:
         sample: the completion.
@@ -47,7 +49,7 @@ def extract(sample: Sample, problem: Problem) -> Extraction:
     if is_whole(sample):
         return continuation(sample, problem)
     if problem.language != "python":
-        return _of_other_language(sample, problem)
+        return of_other_language(sample, problem)
     raw = sample.completion
     found = None if is_marked_up(raw) else _as_it_is(raw, problem)
     if found is None:
@@ -278,14 +280,3 @@ def _given_up(text: str, problem: Problem, *, dropped: str, is_truncated: bool) 
         return Extraction(code="", rule="truncated", dropped=dropped)
     taken = fenced(Sample(task_id=problem.task_id, completion=text), problem, which="last")
     return Extraction(code=taken.code, rule="unparsable", dropped=taken.dropped + dropped)
-
-
-def _of_other_language(sample: Sample, problem: Problem) -> Extraction:
-    rest = cleaned(sample.completion)
-    text = Sample(task_id=sample.task_id, completion=rest.text, index=sample.index)
-    taken = fenced(text, problem, which="last")
-    if taken.rule == "continuation" and problem.stop:
-        end = min(_stops(rest.text, problem), default=len(rest.text))
-        taken = Extraction(code=problem.prompt + rest.text[:end], rule="continuation, cut", dropped=rest.text[end:])
-    rule = "truncated" if rest.is_truncated and not rest.text.strip() else taken.rule
-    return Extraction(code=taken.code, rule=rule, dropped=taken.dropped + rest.dropped)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from codeeval.assembly import closed_at, depth, masked
 from codeeval.extract.extraction import Extraction, Extractor, is_whole
 from codeeval.problem import Problem
 from codeeval.sample import Sample
@@ -39,10 +40,41 @@ def stop_at(*strings: str) -> Extractor:
 def bigcode_harness(sample: Sample, problem: Problem) -> Extraction:
     """Cut as BigCode's harness does: at the first of the stop strings of its task, strings and legal code or not.
 
-    The task is told from the task id: MBPP's or HumanEval's list, the latter for every other set too.
+    The task is told from the task id: MBPP's or HumanEval's list, the latter for every other set too. In languages
+    other than Python, it cuts at the problem's own stop strings, and in HumanEvalPack where the function is closed.
     """
+    if problem.language != "python":
+        return _cut_elsewhere(sample, problem)
     is_mbpp = problem.task_id.lower().startswith("mbpp")
     return _cut(sample, problem, _HARNESS_MBPP if is_mbpp else _HARNESS_HUMANEVAL)
+
+
+def _cut_elsewhere(sample: Sample, problem: Problem) -> Extraction:
+    """Cut as the harness does in other languages.
+
+    Its HumanEvalPack cuts where closing braces are one more than opening ones, and after the last closing brace where
+    they never are; unlike there, braces in strings and comments don't count. A canonical solution is never cut.
+    """
+    if is_whole(sample) or problem.style == "chat" or sample.completion == problem.canonical_solution:
+        return continuation(sample, problem)
+    kept = _cut(sample, problem, (*problem.stop, "<file_sep>", "<|endoftext|>")).code[len(problem.prompt) :]
+    if any(getattr(suite, "protocol", "") == "humanevalpack" for suite in problem.suites.values()):
+        kept = _closed(kept, problem)
+    n = len(kept) if sample.completion.startswith(kept) else sample.completion.rfind("}") + 1
+    return Extraction(code=problem.prompt + kept, rule="until_stop", dropped=sample.completion[n:])
+
+
+def _closed(text: str, problem: Problem) -> str:
+    """Cut a continuation where its function, and in Java its class, is closed."""
+    before = problem.prompt if problem.prefix is None else problem.prefix
+    end = closed_at(text, before, problem.language)
+    if end is not None:
+        return text[:end]
+    if problem.language == "java":
+        text = text.partition("public static void main")[0]
+    text = text[: text.rfind("}") + 1] or text
+    is_open_class = problem.language == "java" and depth(masked(before + text, "java")) == 1
+    return f"{text}\n}}" if is_open_class else text
 
 
 #: The harness's lists at its last commit, with the end-of-text token that it adds.

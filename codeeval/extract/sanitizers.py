@@ -20,6 +20,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from codeeval.extract.calibration import calibrated
 from codeeval.extract.extraction import Extraction, is_whole
 from codeeval.extract.syntax import Verdict, nodes_of, verdict_on
 from codeeval.problem import Problem
@@ -36,8 +37,8 @@ def evalplus(sample: Sample, problem: Problem) -> Extraction:
 def bigcodebench(sample: Sample, problem: Problem) -> Extraction:
     """Sanitize as BigCodeBench does, `--calibrate` included: as `evalplus`, but functions may lack a return.
 
-    In an answer that stands alone, a fence with a body alone gets the prompt in front; and lines at the end that
-    only call the entry point go.
+    In an answer that stands alone, a fence with a body alone gets the function's head in front; and lines at the end
+    that only call the entry point go.
     """
     return _sanitized(sample, problem, _BIGCODEBENCH)
 
@@ -64,7 +65,7 @@ def _sanitized(sample: Sample, problem: Problem, rules: _Rules) -> Extraction:
     if problem.style == "completion":
         text = f"{problem.prompt}\n{text}"
     elif rules.calibrates:
-        text = text.replace("```python\n    ", f"```python\n{problem.prompt}    ")
+        text = calibrated(text, problem)
     stripped = text.strip() if rules.is_stripped_first else text
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # invalid escapes: the candidate's business

@@ -2,10 +2,12 @@
 
 `Sandbox` says what a user wants, `report` what this machine gives (`guarantees`); `worker` is the caller's end of it.
 The underscored modules are the programs of the three processes of a worker, in the order in which a program meets them:
-`_judge` (with a `_box` and a `_candidate` per job, and `_foresight`), `_zygote`, `_harness`; `_calls`, `_stdio` and
-`_comparisons` for what is judged by values alone; `_codec` between judge and child; the layers of isolation in the
-order in which they are entered (`_namespaces`, `_root`, `_landlock`, `_rlimits`, `_capabilities`, `_seccomp`); `_files`
-for what is left on disk, and `_classify` as the verdict.
+`_judge` (with a `_box` and a `_candidate` per job, and `_foresight`), `_zygote`, `_harness`; `_unittest` and, in the
+child, `_testroom` for classes of tests; `_languages` and, in the child, `_command` for programs that are no Python;
+`_calls`, `_stdio` and `_comparisons` for what is judged by values alone; `_codec` between judge and child; the layers
+of isolation in the order in which they are entered (`_cgroup`, `_namespaces`, `_root`, `_landlock`, `_rlimits`,
+`_capabilities`, `_seccomp`); `_tree` and `_memory` for what a job's processes use, `_files` for what is left on disk,
+and `_classify` as the verdict.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from codeeval.errors import SandboxUnavailable
-from codeeval.sandbox import _codec, _comparisons, _zygote
+from codeeval.sandbox import _cgroup, _codec, _comparisons, _zygote
 from codeeval.sandbox.guarantees import GUARANTEES, Report, report_on
 
 __all__ = [
@@ -31,7 +33,7 @@ __all__ = [
     "report",
 ]
 
-LAYERS: dict[str, str] = dict(_zygote.LAYERS)
+LAYERS: dict[str, str] = {**_cgroup.LAYERS, **_zygote.LAYERS}
 """Layer → the guarantee that it holds, in the order in which they are entered."""
 
 CALL_COMPARISONS: tuple[str, ...] = tuple(_comparisons.COMPARISONS)

@@ -14,13 +14,19 @@ from typing import Any, Callable, Dict, List, NoReturn, Optional, Tuple
 from codeeval.sandbox import _codec, _harness, _zygote
 from codeeval.sandbox._tree import MAX_STARVED, Usage
 
-__all__ = ["MAX_S", "Box", "CallerGone", "Stop", "ZygoteLost"]
+__all__ = ["MAX_S", "Box", "CallerGone", "Stop", "ZygoteLost", "bounds"]
 
 #: A program that writes this many times what is kept of its output is stopped.
 _OUTPUT_FACTOR = 256
 _CHUNK = 1 << 16
 #: How often a running child's clock is read at least; several threads burn CPU faster than the wall clock moves.
 _LOOK_S = 0.5
+#: How much more than `memory_bytes` a program may hold: the kernel's tables of its pages come on top, say.
+_MEMORY_FACTOR = 1.125
+#: The same where there may be several processes, whose number can double quickly.
+_MANY_LOOK_S = 0.1
+#: How much of the end of an output is kept, where it is longer than what is kept from its beginning.
+_TAIL_BYTES = 1 << 13
 #: Seconds in which the zygote must start a child, after clearing up behind the one before.
 _START_S = 30.0
 #: How long foreseen calls may take together before their answers are looked for one by one.
@@ -48,11 +54,21 @@ class Stop(BaseException):
     """Ends the tests from inside a call that they make; the reason is in the box."""
 
 
+def bounds(limits: Dict[str, Any]) -> Tuple[int, int]:
+    """Give the memory in bytes, and the processes and threads together, that limits allow."""
+    return int(min(limits["memory_bytes"], _MAX_BYTES)), min(limits["threads"] + limits["processes"] - 1, _MAX_TASKS)
+
+
 class Box:
     """One job: the child's control socket and output pipes, its deadlines, and the facts about how it ended."""
 
     def __init__(
-        self, caller_fd: int, zygote: _zygote.Zygote, limits: Dict[str, Any], stdin: Optional[bytes] = None
+        self,
+        caller_fd: int,
+        zygote: _zygote.Zygote,
+        limits: Dict[str, Any],
+        stdin: Optional[bytes] = None,
+        archive: Optional[int] = None,
     ) -> None:
         self.zygote = zygote
         self.limits = limits
@@ -67,11 +83,15 @@ class Box:
         self.is_ahead_over = self.is_ahead_closed = False
         self.output: Dict[int, bytearray] = {self.out: bytearray(), self.err: bytearray()}
         self.written = {self.out: 0, self.err: 0}
+        self.tails: Dict[int, bytearray] = {self.out: bytearray(), self.err: bytearray()}
+        "The last bytes of each, where it is longer than what is kept."
         self.facts: Dict[str, Any] = {}
         self.stopped = False
         self.started = self.heard = False
         self.tree_cpu_s, self.tree_bytes = 0.0, 0
         self.trace = ""
+        #: Name → what is known of a test, where there are several: whether it passed, and what went wrong.
+        self.tests: Optional[Dict[str, List[Any]]] = None
         self.last: Optional[Tuple[str, Tuple[Any, ...], Dict[str, Any], Any]] = None
         #: Called at each look at the clock, with the child's CPU seconds and the time; gives the seconds to the next.
         self.watch: Optional[Callable[[float, float], float]] = None
@@ -81,16 +101,21 @@ class Box:
         # Level-triggered for good once it hangs up, so it wakes us just once: we leave.
         self.poller.register(caller_fd, getattr(select, "POLLRDHUP", 0))
         self.caller_fd = caller_fd
+        memory_bytes, tasks = bounds(limits)
+        is_command = archive is not None  # the command's process is one more than the child
+        self.max_processes = limits["processes"] + is_command
         order = _zygote.JOB.pack(
             b"J",
             # The backstop counts in clock ticks, which on a loaded machine can be a quarter more than what really ran.
             int(2 * min(limits["cpu_s"], MAX_S)) + 5,
-            int(min(limits["memory_bytes"], _MAX_BYTES)),
+            memory_bytes,
             int(min(limits["file_bytes"], _MAX_BYTES)),
-            min(limits["threads"] + limits["processes"] - 1, _MAX_TASKS),
-            limits["processes"] > 1,
+            tasks + is_command,
+            self.max_processes > 1,
+            limits["processes"] == 1,
             limits["network"] != "none",
         )
+        self.look_s = _LOOK_S if self.max_processes == 1 else _MANY_LOOK_S
         self.max_received = limits["report_bytes"] + 2 * _CHUNK
         given = [theirs.fileno(), ahead, out, err]
         self.input = memoryview(stdin or b"")
@@ -100,9 +125,12 @@ class Box:
             given.append(pipe)
             os.set_blocking(self.stdin, False)
             self.poller.register(self.stdin, select.POLLOUT)
+        n_ours = len(given)  # what is beyond belongs to whoever gave it
+        if archive is not None:
+            given.append(archive)
         self.begin = time.monotonic()
         self.wall_deadline = self.begin + _START_S
-        self.next_look = self.begin + min(limits["cpu_s"], _LOOK_S)
+        self.next_look = self.next_weighing = self.begin + min(limits["cpu_s"], self.look_s)
         try:
             rights = array.array("i", given)
             zygote.channel.sendmsg([order], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
@@ -110,7 +138,7 @@ class Box:
             raise ZygoteLost(started=False) from None
         finally:
             theirs.close()
-            for fd in given[1:]:
+            for fd in given[1:n_ours]:
                 os.close(fd)
 
     def stop(self, **facts: Any) -> NoReturn:
@@ -304,7 +332,13 @@ class Box:
         self.written[fd] += len(data)
         kept = self.output[fd]
         if len(kept) < self.limits["stdout_bytes"]:
-            kept += data[: int(self.limits["stdout_bytes"]) - len(kept)]
+            n_more = int(self.limits["stdout_bytes"]) - len(kept)
+            kept += data[:n_more]
+            data = data[n_more:]
+        if data:
+            tail = self.tails[fd]
+            tail += data
+            del tail[:-_TAIL_BYTES]
         if self.written[fd] > _OUTPUT_FACTOR * self.limits["stdout_bytes"]:
             self.stop(output_exceeded=True)
         return True
@@ -325,9 +359,19 @@ class Box:
             self._give_back(self.usage().waited_s)
             if now >= self.wall_deadline:
                 self.stop(expired="wall")
+        if now >= self.next_weighing:
+            self.next_weighing = now + self.look_s
+            self._weigh()
         if self.watch is not None:
             left_s = min(left_s, self.watch(cpu_s, now))
-        self.next_look = now + min(max(left_s, 0.002), _LOOK_S)
+        self.next_look = now + min(max(left_s, 0.002), self.look_s)
+
+    def _weigh(self) -> None:
+        """Stop a program that holds more memory than it may, in ways that its resource limits do not count."""
+        (held_bytes,) = self._order(b"M", _zygote.MEMORY)
+        self.tree_bytes = max(self.tree_bytes, held_bytes)
+        if held_bytes > _MEMORY_FACTOR * self.limits["memory_bytes"]:
+            self.stop(held_bytes=held_bytes)
 
     def _give_back(self, starved_s: float) -> None:
         """Move the wall-clock deadline by the time in which the program wanted to run and other work had the cores."""
@@ -337,19 +381,18 @@ class Box:
 
     def clock(self) -> float:
         """Give the CPU seconds of the child, or of all its processes where it may have several."""
-        if self.limits["processes"] == 1:
+        if self.max_processes == 1:
             (cpu_s,) = self._order(b"C", _zygote.CLOCK)
             return float(cpu_s)
         usage = self.usage()
-        if usage.memory_bytes > self.limits["memory_bytes"]:
-            self.stop(tree_bytes=usage.memory_bytes)
+        if usage.n_processes > self.max_processes:  # the kernel's limit on their number does not bind root
+            self.stop(expired="processes")
         return usage.cpu_s
 
     def usage(self) -> Usage:
         """Give what all processes of the job have used."""
         used = Usage(*self._order(b"T", _zygote.TREE))
         self.tree_cpu_s = max(self.tree_cpu_s, used.cpu_s)
-        self.tree_bytes = max(self.tree_bytes, used.memory_bytes)
         return used
 
     def _order(self, order: bytes, form: struct.Struct) -> Tuple[Any, ...]:
@@ -377,7 +420,7 @@ class Box:
         Returns:
             Its wait status, the CPU seconds and the peak bytes of all its processes, errno of a failed start.
         """
-        if self.limits["processes"] > 1:
+        if self.max_processes > 1:
             self.usage()  # those that are ended with it would not be counted
         status, user_s, system_s, peak, errno = self._order(b"K", _zygote.ENDED)
         if not self.started:

@@ -17,10 +17,11 @@ VALUE_TEXT = 300
 _LENGTHS = {
     name: length
     for length, names in (
-        (1, "end"),
-        (2, "names tested tampered load next"),
+        (1, "end through"),
+        (2, "names tested tampered load loaded next"),
         (3, "answer exit compile"),
         (4, "call raised"),
+        (5, "case"),
     )
     for name in names.split()
 }

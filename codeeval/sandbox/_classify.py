@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
-from typing import NamedTuple, Optional, Tuple
+from typing import Any, Dict, NamedTuple, Optional, Tuple
 
-__all__ = ["Facts", "classify"]
+__all__ = ["CommandEnd", "Facts", "classify", "classify_command"]
 
 
 class Facts(NamedTuple):
@@ -20,8 +21,12 @@ class Facts(NamedTuple):
     "Which limit ended it: `cpu`, `wall`, `judge`; empty where none did."
     starved_s: float = 0.0
     "How long it waited for a core, where that was looked into."
-    tree_bytes: int = 0
-    "What its processes held together, where that was more than they may; else 0."
+    held_bytes: int = 0
+    "The memory that its processes held together, where that was more than they may; else 0."
+    memory_kill: bool = False
+    "The kernel killed it because all its processes together held too much."
+    machine_kill: bool = False
+    "The kernel killed something at that time because the machine had no memory left, and it held little itself."
     output_exceeded: bool = False
     report_exceeded: bool = False
     hung_up: bool = False
@@ -58,8 +63,10 @@ def classify(facts: Facts) -> Tuple[str, str]:
         passed_s = facts.wall_limit_s + facts.starved_s
         told = "wall: %g seconds passed, of which it ran %.2f" % (round(passed_s, 2), facts.cpu_s)
         return "timed_out", told + (" and waited %.2f for a core" % facts.starved_s if facts.starved_s >= 0.01 else "")
-    if facts.tree_bytes:
-        return "memory_exceeded", "its processes held %d MB together" % (facts.tree_bytes >> 20)
+    if facts.held_bytes:
+        return "memory_exceeded", "held %d MB together, private, shared and in tables" % (facts.held_bytes >> 20)
+    if facts.expired == "processes":
+        return "crashed", "started more processes than limits.processes allows"
     if facts.expired == "judge":
         return "timed_out", "judge: the tests were not through with the answers in %g CPU seconds" % facts.judge_limit_s
     if facts.violation:
@@ -85,14 +92,120 @@ def _classify_death(facts: Facts) -> Tuple[str, str]:
         return "sandbox_error", "the child's own set-up failed"
     if os.WIFEXITED(status):
         return "early_exit", "exited with code %d before its tests were through" % os.WEXITSTATUS(status)
-    number = os.WTERMSIG(status)
-    try:
-        name = signal.Signals(number).name
-    except ValueError:
-        name = "signal %d" % number
+    name = _signal_of(status)
     if name == "SIGXCPU" or (name == "SIGKILL" and facts.cpu_s >= facts.cpu_limit_s):
         return "timed_out", "cpu: the kernel stopped it after %.1f CPU seconds" % facts.cpu_s
+    if facts.memory_kill:
+        return "memory_exceeded", "was killed when its processes held more memory than they may together"
+    if facts.machine_kill and name == "SIGKILL":
+        return "sandbox_error", "was killed while the machine had no memory left; let it have more, or fewer workers"
     if name == "SIGKILL":
         # Our own kill, after it closed its end of the control socket, or the kernel's for want of memory.
         return "crashed", "was killed, or closed the connection to the judge"
     return "crashed", "died of %s" % name
+
+
+class CommandEnd(NamedTuple):
+    """How a command ended by itself, in a stage of a program that is no Python."""
+
+    stage: str
+    "`build` or `run`."
+    wait_status: int
+    stdout: str = ""
+    stderr: str = ""
+    "What is kept of the two; of a long one the beginning and the end."
+    is_stdout_whole: bool = True
+    is_stderr_whole: bool = True
+    cpu_s: float = 0.0
+    cpu_limit_s: float = 0.0
+
+
+def classify_command(end: CommandEnd, ending: Dict[str, Any], proof: str = "") -> Tuple[str, str]:
+    """Give (status, one line that says what happened).
+
+    A build that succeeds has "passed". "broken" is what looks as if the toolchain was to blame, and is no status yet:
+    a program can look like it on purpose.
+
+    Args:
+        end: what is known.
+        ending: the fields of a language's `Ending`.
+        proof: a line that stdout must hold for a pass, if any.
+    """
+    streams = (end.stdout, end.stderr)
+    crash = _signal_of(end.wait_status)
+    if not crash and _holds(end, ending):
+        return _held(end, ending, proof)
+    if any(_found(ending["fault"], text) for text in streams):
+        return "broken", "the toolchain broke: %s" % telling_line(end, ending["fault"])
+    if any(_found(ending["memory"], text) for text in streams):
+        return "memory_exceeded", telling_line(end, ending["memory"])
+    if crash == "SIGXCPU" or (crash == "SIGKILL" and end.cpu_s >= end.cpu_limit_s):
+        return "timed_out", "cpu: the kernel stopped it after %.1f CPU seconds" % end.cpu_s
+    if end.stage == "build":
+        if crash:
+            return "broken", "the compiler died of %s: %s" % (crash, telling_line(end))
+        return "compile_error", telling_line(end)
+    if crash:
+        if ending["assertion"] and _found(ending["assertion"], end.stderr):
+            return "failed", telling_line(end, ending["assertion"])
+        return "crashed", "died of %s" % crash
+    if _found(ending["compile_stdout"], end.stdout) or _found(ending["compile_stderr"], end.stderr):
+        return "compile_error", telling_line(end)
+    line = telling_line(end)
+    code = os.WEXITSTATUS(end.wait_status)
+    return "failed", "exited with code %d%s" % (code, ": " + line if line else "") if code else line
+
+
+def _holds(end: CommandEnd, ending: Dict[str, Any]) -> bool:
+    """Say whether nothing that is known fails a command that was ended by no signal."""
+    if end.wait_status and (ending["exit_code"] or end.stage == "build"):
+        return False
+    if end.stage == "build":
+        return True
+    return not _found(ending["failed_stdout"], end.stdout) and not _found(ending["failed_stderr"], end.stderr)
+
+
+def _held(end: CommandEnd, ending: Dict[str, Any], proof: str) -> Tuple[str, str]:
+    """Give the verdict on a command that nothing fails: a pass, unless something is missing or can't be known."""
+    if end.stage == "build":
+        return "passed", ""
+    rules = ((ending["failed_stdout"], end.is_stdout_whole), (ending["failed_stderr"], end.is_stderr_whole))
+    if any(rule and not is_whole for rule, is_whole in rules):
+        return "output_exceeded", "printed more than limits.stdout_bytes, so that not all could be looked through"
+    if proof and not _found("^%s$" % re.escape(proof), end.stdout):
+        if not end.is_stdout_whole:
+            return "output_exceeded", "printed more than limits.stdout_bytes, and the end of its tests is not in it"
+        return "early_exit", "exited with code 0 before its tests were through"
+    return "passed", ""
+
+
+def telling_line(end: CommandEnd, wanted: str = "") -> str:
+    """Give the line of its output that says best what went wrong: the first about an error, or else the last."""
+    for text in (end.stderr, end.stdout):
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        for pattern in (wanted, *_TELLING):
+            for line in lines:
+                if pattern and re.search(pattern, line):
+                    return line[:300]
+        if lines:
+            return lines[-1][:300]
+    return ""
+
+
+#: A named exception with what it says; a compiler's complaint; anything that sounds like one.
+_TELLING = (r"\w(Error|Exception)\b.*[:(]", r"(?i)\berror\b *[:(\[]", r"(?i)\berrors?\b|exception|assert|panic|fail")
+
+
+def _found(pattern: str, text: str) -> bool:
+    return bool(pattern) and re.search(pattern, text, re.MULTILINE) is not None
+
+
+def _signal_of(wait_status: int) -> str:
+    """Name the signal that ended a process; empty where none did."""
+    if not os.WIFSIGNALED(wait_status):
+        return ""
+    number = os.WTERMSIG(wait_status)
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return "signal %d" % number

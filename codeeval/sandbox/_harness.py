@@ -12,6 +12,9 @@ beyond what it says, and it never holds a test (except for same-box tests), an e
     ["test", source, token]                                ["tested", token]
     ["calls", name, [[args]], first number, how]           ["begin"], then what "call" gives, with numbers
     ["answer", value] | ["raised", …]                      ["call", number, args, kwargs]: a function of the test's
+    With a protocol's name in place of the calls, the rest is as `_unittest` has it.
+
+A message that is no list is an order to run a command; see `_command`.
 
 All this goes over the control socket, whose judge waits for each reply. The answers to foreseen calls go into a pipe
 that the judge doesn't wait for.
@@ -29,9 +32,9 @@ import sys
 import time
 import traceback
 import types
-from typing import Any, Dict, List, NoReturn
+from typing import Any, Callable, Dict, List, Mapping, NoReturn
 
-from codeeval.sandbox import _codec
+from codeeval.sandbox import _codec, _command, _testroom
 
 __all__ = ["STARTED", "frame", "rehearse", "run"]
 
@@ -39,17 +42,20 @@ __all__ = ["STARTED", "frame", "rehearse", "run"]
 #: system's monotonic clock. A child that ends without it failed for a reason of ours; it can't be taken back.
 STARTED = struct.Struct("!d")
 _TEXT = 4000
+_NOTHING: Mapping[str, Any] = types.MappingProxyType({})
+_HERE = os.path.dirname(__file__)
 
 
-def run(control: int, ahead: int) -> NoReturn:
+def run(control: int, ahead: int, confine: Callable[[], None] = lambda: None) -> NoReturn:
     """Serve one job on the control socket, then leave without finalisation.
 
     Args:
         control: the socket.
         ahead: the pipe that takes the answers to foreseen calls.
+        confine: what a command that may not start further processes must do before it begins.
     """
     os.write(ahead, STARTED.pack(time.monotonic()))
-    _Child(control, ahead).serve()
+    _Child(control, ahead).serve(confine)
     os._exit(0)
 
 
@@ -68,6 +74,7 @@ def rehearse() -> None:
     """
     import socket
 
+    _testroom.prepare()
     judge, child = socket.socketpair()
     with judge, child:
         judge.sendall(b"".join(map(frame, _REHEARSAL)))
@@ -128,13 +135,19 @@ class _Child:
         self.filename = self.code_text = ""
         self.stdout, self.stderr = sys.stdout, sys.stderr
 
-    def serve(self) -> None:
+    def serve(self, confine: Callable[[], None] = lambda: None) -> None:
         program = self.receive()
         if program is None:
+            return
+        if type(program) is dict:
+            _command.serve(program, self.send, confine)
             return
         calls = program.pop()
         if calls is None:
             self.run_as_main(program)
+        if type(calls) is str:
+            _testroom.serve(self, program, calls)
+            return
         if not self.load(program):
             return
         if calls:
@@ -177,13 +190,14 @@ class _Child:
 
     # -------------------------------------------------------------------------------------------- the candidate
 
-    def load(self, program: List[Any]) -> bool:
-        """Compile and run the candidate's module; say so when that fails."""
-        module = types.ModuleType("candidate")
+    def load(self, program: List[Any], name: str = "candidate", given: Mapping[str, Any] = _NOTHING) -> bool:
+        """Compile and run the candidate's module, in which some names are given; say so when that fails."""
+        module = types.ModuleType(name)
         code_text, self.filename, seed = program
         self.code_text, self.namespace = code_text, module.__dict__
         self.namespace["__file__"] = self.filename
-        sys.modules["candidate"] = module
+        self.namespace.update(given)
+        sys.modules[name] = module
         random.seed(seed)
         try:
             code = compile(code_text, self.filename, "exec", dont_inherit=True)
@@ -350,7 +364,7 @@ class _Child:
         code_text = self.code_text
         linecache.cache[self.filename] = (len(code_text), None, code_text.splitlines(True), self.filename)
         try:
-            frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename != __file__]
+            frames = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith(_HERE)]
             trace = "".join(traceback.format_list(frames[-12:]))[-_TEXT:]
         except BaseException:  # a hostile exception must not keep us from saying that there was one
             trace = ""

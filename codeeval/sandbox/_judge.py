@@ -13,6 +13,7 @@ Standard library only, any Python from 3.8.
 
 from __future__ import annotations
 
+import contextvars
 import faulthandler
 import importlib
 import os
@@ -28,16 +29,22 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
 from codeeval.sandbox import (
     _calls,
     _capabilities,
+    _cgroup,
     _classify,
     _codec,
     _files,
+    _headers,
     _landlock,
+    _languages,
+    _rlimits,
     _root,
     _seccomp,
     _stdio,
+    _unittest,
+    _warm,
     _zygote,
 )
-from codeeval.sandbox._box import MAX_S, Box, CallerGone, Stop, ZygoteLost
+from codeeval.sandbox._box import MAX_S, Box, CallerGone, Stop, ZygoteLost, bounds
 from codeeval.sandbox._candidate import VALUE_TEXT, Candidate, bounded
 from codeeval.sandbox._foresight import Foresight
 from codeeval.sandbox._tree import MAX_STARVED
@@ -76,13 +83,14 @@ def main(fd: int) -> None:
         caller.send({"fatal": "%s: %s" % (type(error).__name__, error)})
         _files.remove(outer)
         return
+    group = _group_of(zygote, config)
     _shrink()
-    waiting = _Waiting()  # opened before the layers, which don't let /proc be read
-    boxed = _box_in(config, outer)
+    machine = _Machine()  # opens what it reads before the layers, which don't let /proc be read
+    boxed = _box_in(config, outer, group)
     lost: Optional[ZygoteLost] = None
     try:
-        caller.send({"ready": {**_describe(zygote), "judge": boxed}})
-        judge = _Judge(caller, zygote, waiting)
+        caller.send({"ready": {**_describe(zygote), "judge": boxed, "groups": group.paths if group else []}})
+        judge = _Judge(caller, zygote, machine, group)
         while True:
             request = caller.receive()
             if request is None:
@@ -98,6 +106,8 @@ def main(fd: int) -> None:
     finally:
         zygote.channel.close()
         status = os.waitpid(zygote.pid, 0)[1]
+        if group is not None:
+            group.remove()
         _files.remove(outer)
     os.write(2, b"the zygote died, its wait status was %d" % status)
     sys.exit(1 if lost.started else NOT_RUN)
@@ -120,7 +130,7 @@ def _shrink() -> None:
     null = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1):
         os.dup2(null, stream)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _rlimits.no_core_dumps()
     files, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     if files < 256:
         resource.setrlimit(resource.RLIMIT_NOFILE, (256 if most == resource.RLIM_INFINITY else min(256, most), most))
@@ -134,16 +144,34 @@ def _shrink() -> None:
         pass
 
 
-def _box_in(config: Dict[str, Any], work: str) -> List[str]:
+def _group_of(zygote: _zygote.Zygote, config: Dict[str, Any]) -> Optional[_cgroup.Group]:
+    """Put the zygote into a control group of its own; None where it is not wanted or can't be had, which is noted."""
+    if "cgroup" not in config["layers"]:
+        return None
+    group = None
+    try:
+        group = _cgroup.Group(os.path.basename(config["work"]), config["work_bytes"])
+        group.take(zygote.pid)
+    except OSError as error:
+        if group is not None:
+            group.remove()
+        zygote.missing["cgroup"] = str(error)
+        return None
+    zygote.layers.update(_cgroup.LAYERS)
+    return group
+
+
+def _box_in(config: Dict[str, Any], work: str, group: Optional[_cgroup.Group]) -> List[str]:
     """Give up every right that running tests doesn't take; give the layers that were wanted and hold.
 
     Tests are a benchmark's code, and what a hostile candidate answers passes through them. They import modules, so
     what the interpreter reads stays readable; the one directory to write to is the one that must be removed at the end.
     """
     held: List[str] = []
+    parents = [os.path.dirname(work), *(group.parents if group else [])]
     steps: Dict[str, Callable[[], None]] = {
         "landlock": lambda: _landlock.Rules(
-            _root.outside(config["readable"]), [work, *_root.DEVICES], removable=[os.path.dirname(work)], scoped=False
+            _root.outside(config["readable"]), [work, *_root.DEVICES], removable=parents, scoped=False
         ).enter(),
         "capabilities": lambda: _capabilities.Drop().enter(),
         "seccomp": lambda: _seccomp.for_judges().enter(),
@@ -212,31 +240,58 @@ class _Caller:
         return bytes(data)
 
 
-class _Waiting:
-    """How long this process has been ready to run and had no core; stays at 0 where the kernel does not say."""
+class _Machine:
+    """What the kernel says of this machine and of our share of it; zeros where it does not say."""
 
     def __init__(self) -> None:
-        try:
-            self.fd = os.open("/proc/self/schedstat", os.O_RDONLY | os.O_CLOEXEC)
-        except OSError:
-            self.fd = -1
+        self.schedule, self.memory = (_opened("/proc/" + name) for name in ("self/schedstat", "vmstat"))
+        self.kills = self._count_kills()
 
-    def total_s(self) -> float:
+    def waited_s(self) -> float:
+        """Give the time for which this process has been ready to run and had no core."""
         try:
-            return int(os.pread(self.fd, 100, 0).split()[1]) / 1e9
+            return int(os.pread(self.schedule, 100, 0).split()[1]) / 1e9
         except (OSError, IndexError, ValueError):
             return 0.0
+
+    def has_killed(self) -> bool:
+        """Say whether the kernel has killed any process for want of memory since this was asked last."""
+        before, self.kills = self.kills, self._count_kills()
+        return self.kills > before
+
+    def _count_kills(self) -> int:
+        try:
+            _, _, rest = os.pread(self.memory, 1 << 16, 0).partition(b"\noom_kill ")
+            return int(rest.split()[0])
+        except (OSError, IndexError, ValueError):
+            return 0
+
+
+def _opened(path: str) -> int:
+    try:
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return -1
 
 
 class _Judge:
     """Judges one program after another."""
 
-    def __init__(self, caller: _Caller, zygote: _zygote.Zygote, waiting: _Waiting) -> None:
+    def __init__(
+        self, caller: _Caller, zygote: _zygote.Zygote, machine: _Machine, group: Optional[_cgroup.Group]
+    ) -> None:
         self.caller = caller
         self.zygote = zygote
-        self.waiting = waiting
+        self.machine = machine
+        self.group = group
+        self.memory_kills = 0
         self.compiled: Dict[str, Any] = {}
         self.foresight = Foresight()
+        self.builds = _languages.BuildCache()
+        self.caches = _languages.CompilerCaches()
+        self.compilers = _warm.Compilers(caller.fileno(), zygote, group)
+        self.headers = _headers.Headers()
+        self.no_archive = os.open(os.devnull, os.O_RDONLY)
         #: Tests were interrupted at some point or other, which may have been in the middle of an import.
         self.is_worn = False
         self.box: Optional[Box] = None
@@ -249,9 +304,11 @@ class _Judge:
 
     def judge(self, program: Dict[str, Any]) -> Dict[str, Any]:
         """Run one program, judge it, give its execution as `Execution.to_dict` would."""
+        if program.get("recipe") and not program["check"]:
+            program = {**program, "check": {"kind": "language", "strength": "same box", "parameters": {}}}
         check = program["check"] or {"kind": "run", "strength": "same box"}
         kind = (check["kind"], check["strength"])
-        unmet = self._unmet(program["limits"])
+        unmet = self._unmet(program)
         if not unmet and kind not in _CHECKS and kind not in _BATCHES:
             unmet = "there is no judging of %r at the strength %r" % kind
         if unmet:
@@ -266,9 +323,9 @@ class _Judge:
         box = self._run(tests, program, check, program["limits"])
         if box.facts.get("misjudged"):
             box.close()
-            self.foresight.give_up(check["source"])
+            self.foresight.give_up(_told(check))
             box = self._run(tests, program, check, program["limits"])
-        return _execution(box, check, program["limits"], self.budget_s)
+        return self._execution(box, check)
 
     def run(
         self,
@@ -292,7 +349,15 @@ class _Judge:
             _send(box, program, () if stdin is None else None)
             conduct(box)
 
-        return _execution(self._run(tests, program, check, limits, stdin), check, limits, self.budget_s)
+        return self._execution(self._run(tests, program, check, limits, stdin), check)
+
+    def new_box(self, limits: Dict[str, Any], stdin: Optional[bytes] = None, archive: Optional[int] = None) -> Box:
+        """Start a job; see `Box`."""
+        if self.group is not None:
+            memory_bytes, tasks = bounds(limits)
+            more_bytes, more_tasks = self.compilers.reserve()
+            self.group.limit(memory_bytes + more_bytes, tasks + more_tasks + (archive is not None))
+        return Box(self.caller.fileno(), self.zygote, limits, stdin, archive)
 
     def _run(
         self,
@@ -303,16 +368,19 @@ class _Judge:
         stdin: Optional[bytes] = None,
     ) -> Box:
         """Run a program with its tests; the box has the facts."""
-        box = Box(self.caller.fileno(), self.zygote, limits, stdin)
+        box = self.new_box(limits, stdin)
         outcome: Dict[str, Any] = {}
         try:
             self._begin(box)
+            depth = sys.getrecursionlimit()
             try:
-                tests(self, box, check, program)
+                # What tests set for themselves, the precision of decimals say, is not the next ones'.
+                contextvars.Context().run(tests, self, box, check, program)
                 outcome["passed"] = True
             finally:
                 self.box = None
                 signal.setitimer(signal.ITIMER_REAL, 0)
+                sys.setrecursionlimit(depth)
         except Stop:
             pass  # the box knows why
         except SystemExit as error:
@@ -326,9 +394,73 @@ class _Judge:
             box.facts.update(outcome)
         return box
 
-    def _unmet(self, limits: Dict[str, Any]) -> str:
+    def _execution(self, box: Box, check: Dict[str, Any]) -> Dict[str, Any]:
+        """End the job; give its execution."""
+        wait_status, cpu_s, peak, start_errno = box.close()
+        facts = _classify.Facts(
+            **box.facts,
+            wait_status=wait_status,
+            start_errno=start_errno,
+            cpu_s=cpu_s,
+            cpu_limit_s=box.limits["cpu_s"],
+            wall_limit_s=box.limits["wall_s"],
+            judge_limit_s=self.budget_s,
+            started=box.started,
+            memory_kill=self._is_memory_kill(box, wait_status),
+            machine_kill=self._is_machine_kill(box, wait_status, peak),
+        )
+        status, message = _classify.classify(facts)
+        row: Dict[str, Any] = {
+            "status": status,
+            "strength": check["strength"],
+            "cpu_s": round(cpu_s, 6),
+            "wall_s": round(box.wall_s, 6),
+            "peak_memory_bytes": peak,
+            "tests": [["0", status == "passed", message] if message else ["0", status == "passed"]],
+        }
+        if box.tests is not None:
+            row["tests"] = _unittest.rows(box.tests, check["names"])
+        if facts.hung_up and os.WIFEXITED(wait_status):
+            row["exit_code"] = os.WEXITSTATUS(wait_status)
+        elif facts.hung_up:
+            row["signal"] = os.WTERMSIG(wait_status)
+        out, err = (box.output[fd].decode("utf-8", "replace") for fd in (box.out, box.err))
+        if box.trace and message:
+            err += "Traceback (most recent call last):\n%s%s\n" % (box.trace, message)
+        row.update((name, text) for name, text in (("message", message), ("stdout", out), ("stderr", err)) if text)
+        if any(box.written[fd] > len(box.output[fd]) for fd in (box.out, box.err)):
+            row["truncated"] = True
+        return row
+
+    def _is_memory_kill(self, box: Box, wait_status: int) -> bool:
+        """Say whether the kernel has ended the child because the job's processes together held too much."""
+        killed = os.WIFSIGNALED(wait_status) and os.WTERMSIG(wait_status) == signal.SIGKILL and "hung_up" in box.facts
+        if not (killed or box.limits["processes"] > 1):
+            return False
+        return self.has_new_memory_kills() and killed
+
+    def has_new_memory_kills(self) -> bool:
+        """Say whether the kernel has ended a process, since the last time, because all together held too much."""
+        if self.group is None:
+            return False
+        before, self.memory_kills = self.memory_kills, self.group.kills()
+        return self.memory_kills > before
+
+    def _is_machine_kill(self, box: Box, wait_status: int, peak_bytes: int) -> bool:
+        """Say whether the kernel has likely ended the child because the machine had no memory left.
+
+        It does not say whom it has killed, but a program that holds half of what it may is the likely cause.
+        """
+        killed = os.WIFSIGNALED(wait_status) and os.WTERMSIG(wait_status) == signal.SIGKILL and "hung_up" in box.facts
+        return killed and self.machine.has_killed() and 2 * peak_bytes < box.limits["memory_bytes"]
+
+    def _unmet(self, program: Dict[str, Any]) -> str:
         """Say which limit asks for something that can't be given safely here."""
-        layers = self.zygote.layers
+        layers, limits = self.zygote.layers, program["limits"]
+        if program.get("recipe") and program["check"]["kind"] not in ("language", "stdio"):
+            return "tests of the kind %r are for Python alone" % program["check"]["kind"]
+        if program.get("recipe") and "pid" not in layers:
+            return "programs in other languages than Python need the layer pid, or they could not all be stopped"
         if limits["processes"] > 1 and "pid" not in layers:
             return "more than one process needs the layer pid, or they could not all be stopped"
         if limits["network"] == "loopback" and "net" not in layers:
@@ -341,7 +473,7 @@ class _Judge:
         """Start the tests' own clocks: one that interrupts them, one behind it that can't be held up."""
         self.budget_s = min(max(_JUDGE_CPU_S, box.limits["cpu_s"]), MAX_S)
         self.cpu_deadline = time.process_time() + self.budget_s
-        self.waited_s = self.waiting.total_s()
+        self.waited_s = self.machine.waited_s()
         self.box = box
         signal.setitimer(signal.ITIMER_VIRTUAL, self.budget_s + _LAST_TICK_S)
         signal.setitimer(signal.ITIMER_REAL, _TICK_S, _TICK_S)
@@ -354,7 +486,7 @@ class _Judge:
             raise CallerGone
         is_over = time.process_time() >= self.cpu_deadline
         if not is_over and time.monotonic() >= box.wall_deadline + self.budget_s:
-            starved_s = min(self.waiting.total_s() - self.waited_s, MAX_STARVED * self.budget_s)
+            starved_s = min(self.machine.waited_s() - self.waited_s, MAX_STARVED * self.budget_s)
             is_over = time.monotonic() >= box.wall_deadline + self.budget_s + starved_s
         if is_over:
             self.is_worn = True
@@ -419,7 +551,7 @@ def _run_split(judge: _Judge, box: Box, check: Dict[str, Any], program: Dict[str
     tests = check["source"]
     wanted = list(check["names"]) + list(check["modules"])
     # What the tests read from the candidate's module, they read before they call anything.
-    foreseen = [] if wanted else judge.foresight.calls(tests, check["entry_point"])
+    foreseen = [] if wanted else judge.foresight.calls(_told(check), check["entry_point"])
     _send(box, program, foreseen)
     candidate = Candidate(box, foreseen)
     namespace: Dict[str, Any] = {"__name__": "tests"}
@@ -438,8 +570,13 @@ def _run_split(judge: _Judge, box: Box, check: Dict[str, Any], program: Dict[str
     try:
         exec(judge.code(tests, _TESTS), namespace)
     finally:
-        judge.foresight.learn(tests, candidate.made[: candidate.n_free])
+        judge.foresight.learn(_told(check), candidate.made[: candidate.n_free])
     candidate.finish()
+
+
+def _told(check: Dict[str, Any]) -> str:
+    """Give all that decides which calls the tests make: what is run before them may call the candidate too."""
+    return "%s\n%s" % (check["setup"], check["source"]) if check["setup"] else str(check["source"])
 
 
 def _run_same_box(judge: _Judge, box: Box, check: Dict[str, Any], program: Dict[str, Any]) -> None:
@@ -459,51 +596,19 @@ _CHECKS: Dict[Tuple[str, str], Tests] = {
     ("run", "same box"): _run_same_box,
     ("script", "split"): _run_split,
     ("script", "same box"): _run_same_box,
+    ("unittest", "same box"): lambda judge, box, check, program: _unittest.conduct(box, check, program),
 }
 
 
 #: Kinds of which each program may need several runs; they give the whole execution.
 _BATCHES: Dict[Tuple[str, str], Callable[[_Judge, Dict[str, Any]], Dict[str, Any]]] = {
+    ("language", "same box"): _languages.judge_language,
     ("calls", "values out"): _calls.judge_calls,
     ("stdio", "values out"): _stdio.judge_stdio,
 }
 
 
 # ------------------------------------------------------------------------------------------------ reporting
-
-
-def _execution(box: Box, check: Dict[str, Any], limits: Dict[str, Any], budget_s: float) -> Dict[str, Any]:
-    wait_status, cpu_s, peak, start_errno = box.close()
-    facts = _classify.Facts(
-        **box.facts,
-        wait_status=wait_status,
-        start_errno=start_errno,
-        cpu_s=cpu_s,
-        cpu_limit_s=limits["cpu_s"],
-        wall_limit_s=limits["wall_s"],
-        judge_limit_s=budget_s,
-        started=box.started,
-    )
-    status, message = _classify.classify(facts)
-    row: Dict[str, Any] = {
-        "status": status,
-        "strength": check["strength"],
-        "cpu_s": round(cpu_s, 6),
-        "wall_s": round(box.wall_s, 6),
-        "peak_memory_bytes": peak,
-        "tests": [["0", status == "passed", message] if message else ["0", status == "passed"]],
-    }
-    if facts.hung_up and os.WIFEXITED(wait_status):
-        row["exit_code"] = os.WEXITSTATUS(wait_status)
-    elif facts.hung_up:
-        row["signal"] = os.WTERMSIG(wait_status)
-    out, err = (box.output[fd].decode("utf-8", "replace") for fd in (box.out, box.err))
-    if box.trace and message:
-        err += "Traceback (most recent call last):\n%s%s\n" % (box.trace, message)
-    row.update((name, text) for name, text in (("message", message), ("stdout", out), ("stderr", err)) if text)
-    if any(box.written[fd] > len(box.output[fd]) for fd in (box.out, box.err)):
-        row["truncated"] = True
-    return row
 
 
 _asserts: Dict[str, List[Tuple[int, int, str]]] = {}

@@ -8,7 +8,6 @@ abstract sockets inside the box.
 from __future__ import annotations
 
 import ctypes
-import fcntl
 import os
 import stat
 import struct
@@ -89,6 +88,8 @@ class Rules:
             os.close(fd)
             raise
         if self.fd < 0:
+            import fcntl  # Windows has none, and this module can be imported there
+
             # Out of the way of the descriptors that a zygote gives numbers of its choice.
             self.fd = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 10)
         else:

@@ -13,10 +13,11 @@ import os
 import signal
 import struct
 import sys
-from typing import Callable, Dict, Iterable, Optional
+from typing import Callable, Dict, Iterable, List, Optional, Tuple
 
 __all__ = [
     "LAYERS",
+    "bear_children_in",
     "bind",
     "call",
     "clone",
@@ -25,7 +26,10 @@ __all__ = [
     "fresh_proc",
     "fresh_tmpfs",
     "heed_signals",
+    "prctl",
     "probe_job",
+    "seal",
+    "settle",
     "zygote_flags",
 ]
 
@@ -47,10 +51,13 @@ _OPTIONAL = {"net": _NEWNET, "ipc": _NEWIPC, "uts": _NEWUTS}
 JOB_FLAGS, OWN_MOUNTS = _NEWPID, _NEWNS
 #: Added for a job that gets a loopback interface of its own.
 OWN_NETWORK = _NEWNET
+#: Added for what is to share no shared memory or message queues with jobs.
+OWN_IPC = _NEWIPC
 
 _MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_NOEXEC = 1, 2, 4, 8
-_MS_BIND, _MS_REC, _MS_PRIVATE = 0x1000, 0x4000, 1 << 18
+_MS_REMOUNT, _MS_BIND, _MS_REC, _MS_PRIVATE = 32, 0x1000, 0x4000, 1 << 18
 _MNT_DETACH = 2
+_PR_SET_DUMPABLE = 4
 _AT_RECURSIVE = 0x8000
 
 #: Numbers from 424 on are the same everywhere.
@@ -175,11 +182,25 @@ def call(name: str, *arguments: object) -> int:
     return _check(int(_load().syscall(_number(name), *arguments)), name)
 
 
+def prctl(option: int, value: int) -> None:
+    """Call prctl(2) with one argument.
+
+    Raises:
+        OSError: the kernel refuses.
+    """
+    _check(int(_load().prctl(option, ctypes.c_ulong(value), 0, 0, 0)), "prctl")
+
+
 def fresh_tmpfs(path: str, size_bytes: int, *, replace: bool = True) -> None:
     """Mount an empty tmpfs at `path`, in place of the one that is there; takes the same time however full that is."""
     if replace:
         unmount(path)
     mount("tmpfs", path, "tmpfs", _MS_NOSUID | _MS_NODEV, "size=%d,nr_inodes=%d,mode=0700" % (size_bytes, 16384))
+
+
+def seal(path: str) -> None:
+    """Make a mount of our own read-only by the old call, which a zygote's filter leaves it."""
+    mount(None, path, None, _MS_REMOUNT | _MS_BIND | _MS_RDONLY | _MS_NOSUID | _MS_NODEV)
 
 
 def drop_ipc() -> None:
@@ -208,6 +229,74 @@ def fresh_proc() -> None:
     """Mount a /proc that shows this pid namespace alone."""
     flags = ctypes.c_ulong(_MS_NOSUID | _MS_NODEV | _MS_NOEXEC)
     _check(_load().mount(b"proc", b"/proc", b"proc", flags, None), "mount /proc")
+
+
+def settle(step: Callable[[], None], highest_fd: int) -> Tuple[int, int]:
+    """Have this process' children born, from now on, in a pid namespace that stands as long as it does itself.
+
+    A namespace of its own for each child is dear, and so is a /proc for it; and its first process is spared the
+    signals that it sends itself. Here the first process is one that does nothing, and children are ordinary ones.
+
+    Args:
+        step: what the first process does before it begins to do nothing; it gives up all that it can do.
+        highest_fd: no descriptor that is open has a higher number.
+
+    Returns:
+        Descriptors of the namespace where children were born before, and of the new one, for `bear_children_in`.
+
+    Raises:
+        OSError: the kernel refuses; then children are born where they were before.
+    """
+    import fcntl  # Windows has none, and this module can be imported there
+
+    ready, done = os.pipe(), os.pipe()
+    pid = clone(_NEWPID)
+    if pid == 0:
+        number = 1
+        try:
+            os.read(ready[0], 1)
+            step()
+            _check(_load().prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0), "prctl")  # its memory is nobody's to look into
+            os.write(done[1], b"\0")
+            os.closerange(0, max(highest_fd, *ready, *done) + 1)
+            while True:
+                signal.pause()
+        except OSError as error:
+            number = error.errno or 1
+        finally:
+            os.write(done[1], bytes([number & 0xFF]))
+            os._exit(1)
+    fds: List[int] = []
+    try:
+        for name in ("self", str(pid)):  # before its own /proc lies over ours
+            fd = os.open("/proc/%s/ns/pid" % name, os.O_RDONLY)
+            # Out of the way of the descriptors that a zygote gives numbers of its choice.
+            fds.append(fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 10))
+            os.close(fd)
+        os.write(ready[1], b"\0")
+        number = ord(os.read(done[0], 1))
+        if number:
+            raise OSError(number, os.strerror(number))
+        bear_children_in(fds[1])
+        return fds[0], fds[1]
+    except OSError:
+        for fd in fds:
+            os.close(fd)
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        raise
+    finally:
+        for end in (*ready, *done):
+            os.close(end)
+
+
+def bear_children_in(fd: int) -> None:
+    """Have children born in a pid namespace, named by a descriptor, from now on.
+
+    Raises:
+        OSError: the kernel refuses.
+    """
+    _check(_load().setns(fd, _NEWPID), "setns")
 
 
 def heed_signals() -> None:

@@ -7,7 +7,7 @@ try:
 except ImportError:  # Windows has none; importing must still work there
     resource = None  # type: ignore[assignment]
 
-__all__ = ["LAYERS", "enter_job", "enter_zygote"]
+__all__ = ["LAYERS", "enter_job", "enter_zygote", "no_core_dumps"]
 
 LAYERS = {"rlimits": "CPU time, memory, file size, descriptors and core dumps are bounded"}
 
@@ -16,12 +16,24 @@ _DESCRIPTORS = 256
 
 def enter_zygote() -> None:
     """Set the limits that are the same for every job and are inherited by it."""
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    no_core_dumps()
     if hasattr(resource, "RLIMIT_MSGQUEUE"):  # message queues would outlive the job
         resource.setrlimit(resource.RLIMIT_MSGQUEUE, (0, 0))
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     descriptors = _DESCRIPTORS if hard == resource.RLIM_INFINITY else min(_DESCRIPTORS, hard)
     resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
+
+
+def no_core_dumps() -> None:
+    """Have this process, and what it starts, leave no core dumps.
+
+    A limit of 0 bounds files only: where the machine gives dumps to a crash reporter, it would be started, with all
+    privileges, for every program that crashes. Under a limit of 1 the kernel starts none, and no dump is so small.
+    """
+    try:
+        resource.setrlimit(resource.RLIMIT_CORE, (1, 1))
+    except ValueError:  # the limit that we are under ourselves is 0
+        pass
 
 
 def enter_job(cpu_s: int, memory_bytes: int, file_bytes: int, tasks: int) -> None:

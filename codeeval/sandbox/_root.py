@@ -12,19 +12,23 @@ from typing import Iterable, List
 
 from codeeval.sandbox import _namespaces
 
-__all__ = ["DEVICES", "LAYERS", "WORK", "enter", "interpreter_paths", "outside"]
+__all__ = ["DEVICES", "LAYERS", "PREPARED", "WORK", "enter", "interpreter_paths", "outside"]
 
 LAYERS = {"root": "no file is visible but the interpreter's, the system libraries and those named by readable="}
 
 #: Where jobs run and may write, in the new root: a private file system that is emptied between jobs.
 WORK = "/box"
+#: Where jobs find what was prepared for all of them, to be read.
+PREPARED = "/prepared"
 #: Names under which programs expect a place to write, unless something readable lies there.
 _ALSO = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108
 
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store")
 _ETC = ("alternatives", "fonts", "ssl")
 #: Small files that every job would otherwise pay for as mounts.
-_COPIED = ("ld.so.cache", "localtime", "timezone", "nsswitch.conf", "passwd", "group", "mime.types")
+_COPIED = tuple("ld.so.cache localtime timezone nsswitch.conf passwd group mime.types services protocols".split())
+#: The machine's own names its neighbours; a program needs to find itself.
+_HOSTS = "127.0.0.1 localhost\n::1 localhost\n"
 #: Devices that are no way out: they may be written to as well.
 DEVICES = tuple("/dev/" + name for name in ("null", "zero", "full", "random", "urandom"))
 #: What may be read of the machine's own /proc, which shows everybody's processes.
@@ -42,7 +46,7 @@ def interpreter_paths() -> List[str]:
 
 def outside(readable: Iterable[str]) -> List[str]:
     """Give what a job may read where it has no root of its own; the paths need not exist."""
-    etc = ["/etc/" + name for name in (*_ETC, *_COPIED)]
+    etc = ["/etc/" + name for name in (*_ETC, *_COPIED, "hosts")]
     return [*_SYSTEM, *etc, *_PROC, *interpreter_paths(), *map(os.path.abspath, readable)]
 
 
@@ -66,14 +70,18 @@ def enter(base: str, readable: Iterable[str], writable: Iterable[str], work_byte
         _namespaces.bind(os.path.abspath(path), base + os.path.realpath(path))
     for name in _COPIED:
         _copy(base, "/etc/" + name)
+    with open(base + "/etc/hosts", "w") as file:
+        file.write(_HOSTS)
     for path in DEVICES:
         _show(base, path)
-    os.symlink("/proc/self/fd", base + "/dev/fd")
+    for name, target in (("fd", ""), ("stdin", "/0"), ("stdout", "/1"), ("stderr", "/2")):
+        os.symlink("/proc/self/fd" + target, base + "/dev/" + name)
     for path in _ALSO:
         if not os.path.lexists(base + path):
             os.makedirs(os.path.dirname(base + path), exist_ok=True)
             os.symlink(WORK, base + path)
     os.mkdir(base + WORK)
+    os.mkdir(base + PREPARED)
     os.mkdir(base + "/proc")
     # The kernel gives a fresh /proc only to those who see one already.
     _namespaces.mount("proc", base + "/proc", "proc", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC)

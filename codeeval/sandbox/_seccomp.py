@@ -38,6 +38,7 @@ _COMMON = {
     "clone3": 435,
     "mount_setattr": 442,
     "quotactl_fd": 443,
+    "memfd_secret": 447,
 }
 _X86_64 = {
     "ptrace": 101,
@@ -75,6 +76,7 @@ _X86_64 = {
     "adjtimex": 159,
     "syslog": 103,
     "vhangup": 153,
+    "memfd_create": 319,
     "iopl": 172,
     "ioperm": 173,
     "modify_ldt": 154,
@@ -82,6 +84,9 @@ _X86_64 = {
     "clone": 56,
     "fork": 57,
     "vfork": 58,
+    "shmget": 29,
+    "semget": 64,
+    "msgget": 68,
 }
 _AARCH64 = {
     "ptrace": 117,
@@ -119,21 +124,41 @@ _AARCH64 = {
     "adjtimex": 171,
     "syslog": 116,
     "vhangup": 58,
+    "memfd_create": 279,
     "socket": 198,
     "clone": 220,
+    "shmget": 194,
+    "semget": 190,
+    "msgget": 186,
 }
 _MACHINES: Dict[str, Tuple[int, Dict[str, int]]] = {
     "x86_64": (0xC000003E, {**_X86_64, **_COMMON}),
     "aarch64": (0xC00000B7, {**_AARCH64, **_COMMON}),
 }
+#: Of setrlimit and prlimit64.
+_LIMITS = {"x86_64": (160, 302), "aarch64": (164, 261)}
+#: Refused as if the kernel did not have them.
+_UNKNOWN = ("clone3", "memfd_secret")
 _X32_BIT = 0x40000000
 #: What a zygote needs to start a job, and so only the job's own filter can refuse.
-_OF_JOBS = ("mount", "umount2", "socket", "clone", "fork", "vfork")
+_OF_JOBS = (
+    "mount",
+    "umount2",
+    "setns",
+    "memfd_create",
+    "socket",
+    "clone",
+    "fork",
+    "vfork",
+    "shmget",
+    "semget",
+    "msgget",
+)
 
 _LOAD, _JUMP_EQUAL, _JUMP_AT_LEAST, _JUMP_ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
-#: Offsets in struct seccomp_data; the low half of the first argument on little-endian machines.
-_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16
+#: Offsets in struct seccomp_data; the low half of an argument on little-endian machines, the high one follows.
+_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT, _SECOND_ARGUMENT, _THIRD_ARGUMENT = 0, 4, 16, 24, 32
 
 
 #: Code, instructions to skip if true, if false, constant.
@@ -180,14 +205,14 @@ def for_judges() -> Filter:
     Raises:
         OSError: there is no table for this machine.
     """
-    return Filter([*_common(), *_own(processes=False, network=False)])
+    return Filter([*_common(), *_own(processes=False, network=False, memory_files=True)])
 
 
 def for_jobs(*, processes: bool, network: bool) -> Filter:
     """Refuse what a zygote may do and a program may not.
 
     Args:
-        processes: whether new processes are allowed; threads always are.
+        processes: whether new processes, and what only several can share, are allowed; threads always are.
         network: whether sockets are allowed; pairs of connected ones, which event loops need, always are.
 
     Raises:
@@ -197,7 +222,11 @@ def for_jobs(*, processes: bool, network: bool) -> Filter:
 
 
 def _common() -> List[_Instruction]:
-    """Refuse other architectures' calls and what nobody needs; go on with the call's number loaded."""
+    """Refuse other architectures' calls and what nobody needs; go on with the call's number loaded.
+
+    What is refused as unknown has a substitute that libraries know: clone3's flags lie in memory, which a filter can't
+    read, and clone's don't; files in memory alone count nowhere, and those in a file system do.
+    """
     architecture, numbers = _table()
     program: List[_Instruction] = [
         (_LOAD, 0, 0, _ARCHITECTURE),
@@ -209,20 +238,49 @@ def _common() -> List[_Instruction]:
         program += [(_JUMP_AT_LEAST, 0, 1, _X32_BIT), (_RETURN, 0, 0, _ERRNO | errno.ENOSYS)]
     for name, number in numbers.items():
         if name not in _OF_JOBS:
-            # clone3's flags lie in memory, which a filter can't read; libraries then use clone.
-            program += _refuse(number, errno.ENOSYS if name == "clone3" else errno.EPERM)
+            program += _refuse(number, errno.ENOSYS if name in _UNKNOWN else errno.EPERM)
+    program += _keep_core_limit(*_LIMITS[os.uname().machine])
     return program
 
 
-def _own(*, processes: bool, network: bool) -> List[_Instruction]:
+def _keep_core_limit(setrlimit: int, prlimit: int) -> List[_Instruction]:
+    """Refuse to change the limit for core dumps; reading it stays allowed.
+
+    The limit of 1 that a job has is the only one under which the kernel gives no dump to the machine's crash reporter:
+    under 0 it would, and that runs outside of every box.
+    """
+    core = 4  # RLIMIT_CORE
+    return [
+        (_JUMP_EQUAL, 0, 4, setrlimit),
+        (_LOAD, 0, 0, _FIRST_ARGUMENT),
+        (_JUMP_EQUAL, 0, 1, core),
+        (_RETURN, 0, 0, _ERRNO | errno.EPERM),
+        (_RETURN, 0, 0, _ALLOW),
+        (_JUMP_EQUAL, 0, 8, prlimit),
+        (_LOAD, 0, 0, _SECOND_ARGUMENT),
+        (_JUMP_EQUAL, 0, 5, core),
+        (_LOAD, 0, 0, _THIRD_ARGUMENT),  # where the new limit lies; a null pointer sets none
+        (_JUMP_EQUAL, 0, 2, 0),
+        (_LOAD, 0, 0, _THIRD_ARGUMENT + 4),
+        (_JUMP_EQUAL, 1, 0, 0),
+        (_RETURN, 0, 0, _ERRNO | errno.EPERM),
+        (_RETURN, 0, 0, _ALLOW),
+    ]
+
+
+def _own(*, processes: bool, network: bool, memory_files: bool = False) -> List[_Instruction]:
     """Refuse, and allow everything else, with the call's number loaded."""
     _, numbers = _table()
     program: List[_Instruction] = []
-    refused = {"mount": errno.EPERM, "umount2": errno.EPERM}
+    refused = {"mount": errno.EPERM, "umount2": errno.EPERM, "setns": errno.EPERM}
+    if not memory_files:  # their pages belong to no process; a judge carries what was built in one
+        refused["memfd_create"] = errno.ENOSYS
     if not network:
         refused["socket"] = errno.EACCES
     if not processes:
         refused.update({"fork": errno.EPERM, "vfork": errno.EPERM})
+        # Nobody to share with; and what is not made need not be looked for after each job.
+        refused.update(dict.fromkeys(("shmget", "semget", "msgget"), errno.ENOSYS))
     for name, number in refused.items():
         if name in numbers:
             program += _refuse(numbers[name], number)

@@ -1,11 +1,11 @@
-"""A job's processes as /proc shows them from outside: the CPU time, the memory and the waiting of all together."""
+"""A job's processes as /proc shows them from outside: the CPU time and the waiting of all together."""
 
 from __future__ import annotations
 
 import os
 from typing import Iterable, List, NamedTuple, Optional
 
-__all__ = ["MAX_STARVED", "Usage", "processes", "usage"]
+__all__ = ["MAX_STARVED", "Usage", "count_threads", "open_own", "processes", "read", "usage"]
 
 #: Who gets no core is given that time back, up to this many times the limit that it has.
 MAX_STARVED = 9.0
@@ -20,8 +20,8 @@ class Usage(NamedTuple):
     "CPU seconds, of children that have ended and were waited for as well."
     waited_s: float
     "The longest time that one thread was ready to run and had no core."
-    memory_bytes: int
-    "Resident memory that belongs to no file, summed over the processes."
+    n_processes: int
+    "How many there are, up to a number that is far too large anyway."
 
 
 def processes(proc: str, without: Optional[int] = None) -> List[int]:
@@ -40,21 +40,18 @@ def processes(proc: str, without: Optional[int] = None) -> List[int]:
 
 def usage(proc: str, pids: Iterable[int]) -> Usage:
     """Add up what processes have used; one that ends meanwhile counts as far as it could be read."""
-    cpu_s, waited_s, memory_bytes = 0.0, 0.0, 0
+    cpu_s, waited_s, n_processes = 0.0, 0.0, 0
     tick_s = 1 / os.sysconf("SC_CLK_TCK")
-    page_bytes = os.sysconf("SC_PAGE_SIZE")
     for pid in pids:
         path = "%s/%d" % (proc, pid)
         # The name, in parentheses, is the program's own choice: what counts comes after the last one.
-        stat = _read(path + "/stat").rpartition(")")[2].split()
+        stat = read(path + "/stat").rpartition(")")[2].split()
         if len(stat) < 15:
             continue
         cpu_s += tick_s * sum(map(int, stat[11:15]))
-        pages = _read(path + "/statm").split()
-        if len(pages) > 2:
-            memory_bytes += page_bytes * max(0, int(pages[1]) - int(pages[2]))
+        n_processes += 1
         waited_s = max(waited_s, _waited_s(path))
-    return Usage(cpu_s, waited_s, memory_bytes)
+    return Usage(cpu_s, waited_s, n_processes)
 
 
 def _waited_s(path: str) -> float:
@@ -65,15 +62,51 @@ def _waited_s(path: str) -> float:
     except OSError:
         return 0.0
     for thread in threads:
-        fields = _read("%s/task/%s/schedstat" % (path, thread)).split()
+        fields = read("%s/task/%s/schedstat" % (path, thread)).split()
         if len(fields) > 1:
             longest = max(longest, int(fields[1]))
     return longest / 1e9
 
 
-def _read(path: str) -> str:
+def open_own(proc: str) -> int:
+    """Give a descriptor of a /proc on which this process' children have the names that it knows them by; -1 if not.
+
+    It stays good when another /proc is mounted over it. Its number is at least 20.
+    """
     try:
-        with open(path, "rb") as file:
-            return file.read(4096).decode("ascii", "replace")
+        if os.readlink(proc + "/self") != str(os.getpid()):
+            return -1
+        import fcntl
+
+        fd = os.open(proc, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 20)
+        finally:
+            os.close(fd)
+    except (OSError, ImportError):
+        return -1
+
+
+def count_threads(pid: int, proc_fd: int) -> int:
+    """Count a process' threads; 0 if it has ended, or can't be seen."""
+    fields = read("%d/stat" % pid, proc_fd).rpartition(")")[2].split()
+    return int(fields[17]) if len(fields) > 17 else 0
+
+
+def read(path: str, proc_fd: Optional[int] = None) -> str:
+    """Read a short file of /proc; empty where it can't be read.
+
+    Args:
+        path: relative to `proc_fd`, where that is given.
+        proc_fd: from `open_own`.
+    """
+    try:
+        fd = os.open(path, os.O_RDONLY, dir_fd=proc_fd)
     except OSError:
         return ""
+    try:
+        return os.read(fd, 4096).decode("ascii", "replace")
+    except OSError:
+        return ""
+    finally:
+        os.close(fd)

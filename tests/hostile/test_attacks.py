@@ -257,7 +257,64 @@ ATTACKS = {
         (TAMPERED, F, X),
         strengths=same_box,
     ),
+    "replace_what_the_frames_call": Attack(
+        "names that it plants in every frame's globals are its own",
+        "import sys\ndef f(x):\n  frame = sys._getframe()\n  while frame:\n"
+        "    for n in ('check', 'candidate', 'f', 'abs', 'len', 'isinstance'):\n"
+        "      frame.f_globals[n] = lambda *a, **k: True\n    frame = frame.f_back\n  return 3",
+        (F, TAMPERED),
+        strengths=split,
+    ),
+    "read_the_constants_of_the_frames": Attack(
+        "nor do their code's constants hold an expected value",
+        "import sys\ndef f(x):\n  frame, found = sys._getframe(1), []\n  while frame:\n"
+        "    found += [c for c in frame.f_code.co_consts if type(c) is int and c > 1000]\n    frame = frame.f_back\n"
+        "  return found[-1] if found else 3",
+        (F,),
+        "assert f(1) == 424242",
+        split,
+    ),
+    "passed_into_every_list": Attack(
+        "no list, set or dictionary that it can find is the one with the verdict",
+        "import gc, os, sys\ndef f(x):\n  for o in gc.get_objects():\n    try:\n"
+        "      if type(o) is list: o.append('passed')\n"
+        "      elif type(o) is dict and 'status' in o: o['status'] = 'passed'\n    except Exception: pass\n"
+        "  os._exit(0)",
+        (X, CRASHED, T, F, TAMPERED),
+        strengths=split,
+        limits=BUSY,
+    ),
+    "printed_verdict": Attack(
+        "what it prints is no verdict",
+        'import os\nprint(\'ALL TESTS PASSED\\nOK\\n{"status": "passed"}\', flush=True)\nos._exit(0)',
+        (X,),
+    ),
+    "patch_the_exceptions": Attack(
+        "an AssertionError of its own does not swallow the tests'",
+        "import builtins\nbuiltins.AssertionError = type('E', (SystemExit,), {})\ndef f(x): return 3",
+        (F, TAMPERED, X),
+    ),
+    "patch_the_clock": Attack(
+        "nor does a clock that stands still give it more time",
+        "import time\nfor n in ('time', 'monotonic', 'process_time', 'perf_counter', 'thread_time'):\n"
+        "  setattr(time, n, lambda: 0.0)\ndef f(x):\n  while True: pass",
+        (T,),
+    ),
     # ---------------------------------------------------------------- the channel to the judge
+    "search_for_the_channel": Attack(
+        "who finds the harness and speaks through it is held to the protocol",
+        "import gc\ndef f(x):\n  for o in gc.get_objects():\n    if type(o).__name__ == '_Child':\n"
+        "      for m in (['tested', ''], ['passed'], ['answer', 2, None], ['names', []]): o.send(m)\n  return 3",
+        (TAMPERED, F),
+        "assert f(1) == 2\nassert f(2) == 4\nassert f(3) == 6",
+        split,
+    ),
+    "one_channel_on_every_descriptor": Attack(
+        "a descriptor under many numbers is one channel",
+        "import os\nfor fd in range(256):\n  try: os.dup2(3, fd)\n  except OSError: pass\ndef f(x):\n"
+        "  print('x')\n  return 3",
+        (TAMPERED, F, OUTPUT),
+    ),
     "write_to_every_descriptor": Attack(
         "an answer that nobody asked for is an answer, and as wrong; a verdict that nobody asked for is none",
         "import os, struct, json\ndef frame(m):\n  t = json.dumps(m).encode()\n  return struct.pack('!i', len(t)) + t\n"
@@ -454,20 +511,6 @@ ATTACKS = {
         (F, T),
         layers=("mount",),
         limits=BUSY,
-    ),
-    "fifty_processes": Attack(
-        "processes that it starts end with it",
-        "import os, time\nfor _ in range(50):\n  if os.fork() == 0:\n    os.setsid()\n    time.sleep(60)\n"
-        "    os._exit(0)\ndef f(x): return 3",
-        (F, X),
-        layers=("pid",),
-    ),
-    "daemon_that_holds_the_pipes": Attack(
-        "nor does one that holds the pipes keep anybody waiting",
-        "import os, time\nif os.fork() == 0:\n  os.setsid()\n  if os.fork() == 0: time.sleep(60)\n"
-        "  os._exit(0)\ndef f(x): return 3",
-        (F, X),
-        layers=("pid",),
     ),
     "signal_everybody": Attack(
         "signals stay in the box",
@@ -690,19 +733,25 @@ def test_the_next_program_sees_nothing_of_the_last(executor: LocalExecutor, name
     assert executions[1].passed, executions[1]
 
 
+@pytest.mark.parametrize("processes", [1, 2])
 @pytest.mark.parametrize("kind", ["shmget(100, 1 << 20, %s)", "msgget(100, %s)", "semget(100, 1, %s)"])
-def test_the_next_program_sees_no_system_v_objects_of_the_last(kind: str) -> None:
-    """Shared memory that nobody is attached to would also stay in the machine's memory for ever."""
+def test_the_next_program_sees_no_system_v_objects_of_the_last(kind: str, processes: int) -> None:
+    """Shared memory that nobody is attached to would also stay in the machine's memory for ever.
+
+    One process gets none; several may share them.
+    """
     code = "import ctypes\ndef f(x): return ctypes.CDLL(None)." + kind + " >= 0"
+    limits = Limits(cpu_s=2.0, wall_s=20.0, processes=processes)
     with LocalExecutor(workers=1) as executor:
         if "ipc" not in executor.describe()["isolation"]["held"]:
             pytest.skip("not tried without an ipc namespace")
 
         codes = [code % "0o1666", code % "0", code % "0"]
         executions = [
-            e for _, e in sorted(executor.execute(program(c, "assert not f(1)", Strength.SPLIT) for c in codes))
+            e for _, e in sorted(executor.execute(program(c, "assert not f(1)", Strength.SPLIT, limits) for c in codes))
         ]
 
+    assert executions[0].passed == (processes == 1)
     assert executions[1].passed
     assert executions[2].passed
 
@@ -725,3 +774,66 @@ def test_tests_made_endless_by_an_answer_end_as_a_time_out() -> None:
     assert [e.status for e in executions] == [T, T, T, *[Status.PASSED] * 3]
     assert all(e.message.startswith("judge: ") for e in executions[:3])
     assert "within one call" in executions[0].message
+
+
+#: One object that has an answer to everything, as the tests ask in many ways.
+CHAMELEON = """
+class Y:
+  def yes(self, *a, **k): return True
+  def itself(self, *a, **k): return self
+  __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __contains__ = __bool__ = __instancecheck__ = yes
+  __sub__ = __rsub__ = __add__ = __radd__ = __mul__ = __abs__ = __neg__ = __getitem__ = __call__ = __enter__ = itself
+  __getattr__ = itself
+  __float__ = __round__ = lambda self, *a: 2.0
+  __int__ = __index__ = __hash__ = __len__ = lambda self: 2
+  __iter__ = lambda self: iter([2])
+  __class__ = property(lambda self: int)
+def f(x): return Y()
+"""
+QUESTIONS = """
+f(1) == 2
+2 == f(1)
+not f(1) != 2
+f(1) in [2]
+2 in f(1)
+f(1) <= 2
+1 < f(1) < 3
+len(f(1)) == 2
+abs(f(1) - 2) < 1e-6
+f(1) + 0 == 2
+int(f(1)) == 2
+float(f(1)) == 2.0
+round(f(1)) == 2
+[1, 2, 3][f(1)]
+{2: 'x'}[f(1)]
+list(f(1)) == [2]
+[*f(1)] == [2]
+sorted([f(1), 2]) == [2, 2]
+isinstance(f(1), int)
+type(f(1)) is int
+issubclass(f(1).__class__, int)
+f(1).anything == 2
+f(1)[0] == 2
+f(1)() == 2
+math.isclose(f(1), 2)
+sum([f(1)]) == 2
+max(f(1), 1) == 2
+'%d' % f(1) == '2'
+str(f(1)) == '2'
+f(1) is True
+(f(1), 0) == (2, 0)
+[f(1)] == [2]
+{f(1)} == {2}
+f(1) == f(2) == 2
+operator.eq(f(1), 2)
+any(f(1) == n for n in (1, 2, 3))
+"""
+
+
+@pytest.mark.parametrize("question", QUESTIONS.split("\n")[1:-1])
+def test_an_object_with_an_answer_to_everything_is_no_answer(executor: LocalExecutor, question: str) -> None:
+    test = f"import math, operator\nassert {question}"
+
+    execution = executor.run(program(CHAMELEON, test, Strength.SPLIT))
+
+    assert execution.status is Status.FAILED, (question, execution)

@@ -43,7 +43,7 @@ def answers() -> list[dict[str, Any]]:
     return [row for row in rows if row["id"].startswith(("extract/", "stop/", "sanitise/"))]
 
 
-@pytest.mark.skipif(not answers(), reason="no reported cases: ../shared/cases is not beside this repository")
+@pytest.mark.skipif(not answers(), reason="../shared/cases is not beside this repository")
 def test_code_is_taken_out_of_every_reported_answer() -> None:
     problems, samples = [], []
     for case in answers():
@@ -61,7 +61,7 @@ def test_code_is_taken_out_of_every_reported_answer() -> None:
     assert len(results) >= 5
 
 
-@pytest.mark.skipif(not cases(), reason="no reported cases: ../shared/cases is not beside this repository")
+@pytest.mark.skipif(not cases(), reason="../shared/cases is not beside this repository")
 def test_reported_faults_have_the_right_verdict() -> None:
     problems, samples = [], []
     for case in cases():
@@ -81,3 +81,28 @@ def test_reported_faults_have_the_right_verdict() -> None:
     }
     assert wrong == {}
     assert len(results) >= 14
+
+
+def programs_that_print() -> list[dict[str, Any]]:
+    if not CASES.is_file():
+        return []
+    rows = [json.loads(line) for line in CASES.read_text(encoding="utf-8").splitlines()]
+    return [row for row in rows if row["language"] == "python" and row["mode"] == "stdin"]
+
+
+@pytest.mark.skipif(
+    not programs_that_print(), reason="no reported cases: ../shared/cases is not beside this repository"
+)
+def test_reported_programs_that_read_and_print_have_the_right_verdict() -> None:
+    wanted = {"passed": "passed", "runtime": "failed"}
+    found = {}
+    with ce.LocalExecutor(workers=1) as executor:
+        for case in programs_that_print():
+            test = json.loads(case["test"])
+            suite = ce.StdioSuite.of([(test["stdin"], test["stdout"])])
+            problem = ce.Problem(task_id=case["id"], prompt="", suites={"tests": suite})
+            program = suite.program(case["completion"], problem=problem, limits=ce.Limits(cpu_s=5.0))
+            found[case["id"]] = executor.run(program).status.value
+
+    assert found == {case["id"]: wanted[case["expected_category"]] for case in programs_that_print()}
+    assert len(found) >= 2

@@ -1,0 +1,24 @@
+"""From an answer in another language to a program with tests: where code ends, what it defines, how the two are joined.
+
+No parser of any language: strings and comments are masked, brackets are counted, and definitions are found by their
+first line. That is enough to take a `main` out of an answer or to put tests into its class, and what it misjudges
+ends as a compile error, never as a pass. Standard library only.
+"""
+
+from codeeval.assembly.definitions import defines, first_definition, signature_name
+from codeeval.assembly.examples import without_examples
+from codeeval.assembly.masking import closed_at, depth, line_comment, masked
+from codeeval.assembly.placing import beside, go_program
+
+__all__ = [
+    "beside",
+    "closed_at",
+    "defines",
+    "depth",
+    "first_definition",
+    "go_program",
+    "line_comment",
+    "masked",
+    "signature_name",
+    "without_examples",
+]

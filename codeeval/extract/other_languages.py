@@ -1,0 +1,96 @@
+"""Answers in languages other than Python: a continuation of the prompt, or a whole program.
+
+There is no syntax tree to decide it. An answer is whole when it defines the entry point before it closes anything
+that it did not open; what `SourceSuite` then does with it is told there.
+"""
+
+from __future__ import annotations
+
+import re
+
+from codeeval.assembly import defines, depth, first_definition, line_comment, masked, without_examples
+from codeeval.extract.cleaning import cleaned
+from codeeval.extract.extraction import Extraction
+from codeeval.extract.fences import blocks_of, is_language
+from codeeval.problem import Problem
+from codeeval.sample import Sample
+
+__all__ = ["of_other_language"]
+
+
+def of_other_language(sample: Sample, problem: Problem) -> Extraction:
+    """Take the program out of an answer in another language; see `extract`, whose rules these are."""
+    rest = cleaned(sample.completion)
+    blocks = list(blocks_of(rest.text))
+    if not blocks:
+        found = _plain(rest.text, problem)
+        rule = "truncated" if rest.is_truncated and not rest.text.strip() else found.rule
+        return Extraction(code=found.code, rule=rule, dropped=found.dropped + rest.dropped)
+    tagged = [block for block in blocks if is_language(block.tag, problem.language)]
+    tagged = tagged or [block for block in blocks if not block.tag] or blocks
+    block = next((b for b in reversed(tagged) if defines(b.code, problem.entry_point, problem.language)), tagged[-1])
+    how = "fenced" if block.is_closed else "fenced, unclosed"
+    around = rest.text[: block.start] + rest.text[block.end :] + rest.dropped
+    if problem.style == "chat" or _is_whole(block.code, problem):
+        code = without_examples(block.code, problem.entry_point, problem.language)
+        shown = block.code[len(code.rstrip()) :].strip()
+        return Extraction(code=_apart(code, problem), rule=f"program, {how}", dropped=shown + around)
+    body, dropped = _until_stop(block.code, problem)
+    cut = ", cut" if dropped else ""
+    joint = "" if problem.prompt.endswith("\n") or body.startswith("\n") else "\n"  # a fence begins a line
+    return Extraction(code=problem.prompt + joint + body, rule=f"continuation, {how}{cut}", dropped=dropped + around)
+
+
+def _plain(text: str, problem: Problem) -> Extraction:
+    """Take an answer without fences."""
+    if problem.style == "chat" or _is_whole(text, problem):
+        start, end = _code_in_prose(text, problem)
+        rule = "program, cut" if text[:start].strip() or text[end:].strip() else "program"
+        return Extraction(code=_apart(text[start:end], problem), rule=rule, dropped=text[:start] + text[end:])
+    body, dropped = _until_stop(text, problem)
+    return Extraction(
+        code=problem.prompt + body, rule="continuation, cut" if dropped else "continuation", dropped=dropped
+    )
+
+
+def _is_whole(text: str, problem: Problem) -> bool:
+    mask = masked(text, problem.language)
+    found = first_definition(mask, problem.entry_point, problem.language)
+    if found is None:
+        return False
+    before = mask[: found.start()]
+    if any(depth(mask[: at.end()]) < 0 for at in re.finditer("}", before)):
+        return False  # it closes the prompt's function first
+    first = next((line for line in before.splitlines() if line.strip()), "")
+    return not first[:1].isspace()
+
+
+def _code_in_prose(text: str, problem: Problem) -> tuple[int, int]:
+    """Give where code begins and ends among sentences: from the first line that looks like code."""
+    mark = re.escape(line_comment(problem.language))
+    begin = re.compile(
+        rf"^(?:{mark}|/\*|#include|#lang|#!|<\?php|(?:import|using|package|use|require|from|class|public|object|struct"
+        r"|module|namespace|const|let|var|local|extension|static|export|library)\b)",
+        re.MULTILINE,
+    )
+    found = first_definition(masked(text, problem.language), problem.entry_point, problem.language)
+    definition = text.rfind("\n", 0, found.start()) + 1 if found else 0
+    first = begin.search(text)
+    start = min(first.start(), definition) if first else definition
+    braces = depth(masked(text[start:], problem.language)) == 0 and "}" in text[start:]
+    end = text.rindex("}") + 1 if braces and problem.language in _ENDS_IN_BRACE else len(text)
+    return start, end
+
+
+#: Languages whose programs end in a brace, so that what follows the last is prose.
+_ENDS_IN_BRACE = frozenset({"cpp", "csharp", "go", "java", "rust", "scala"})
+
+
+def _apart(code: str, problem: Problem) -> str:
+    """Give a whole program; one that repeats the prompt word for word would pass for what continues it."""
+    return f"\n{code}" if problem.prompt and code.startswith(problem.prompt) else code
+
+
+def _until_stop(text: str, problem: Problem) -> tuple[str, str]:
+    end = min((at for string in problem.stop if (at := text.find(string)) >= 0), default=len(text))
+    return text[:end], text[end:]

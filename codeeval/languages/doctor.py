@@ -1,0 +1,226 @@
+"""doctor: which languages are installed here, in which version, and whether their toolchains work in the sandbox."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import html
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, overload
+
+from codeeval.errors import SandboxError, SandboxUnavailable, ToolchainMissing
+from codeeval.languages.record import Language
+from codeeval.languages.toolchain import Toolchain, find
+from codeeval.program import Check, Execution, Program, Status, Strength
+from codeeval.sandbox import Sandbox
+from codeeval.sandbox.worker import Setup, Worker, message_of
+
+__all__ = ["Diagnoses", "Diagnosis", "doctor", "examine"]
+
+State = Literal["works", "broken", "missing"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnosis:
+    """What is known about one language on this machine."""
+
+    language: Language
+    state: State
+    "`works`: its self-test came out right; `broken`: it did not; `missing`: a tool is not installed."
+    tool: str = ""
+    "Where its first tool is."
+    version: str = ""
+    "The first line of what the tool says of itself."
+    message: str = ""
+    "What is wrong, and what to install."
+
+    def __bool__(self) -> bool:
+        """Whether programs in this language can be judged."""
+        return self.state == "works"
+
+
+class Diagnoses(Sequence[Diagnosis]):
+    """One diagnosis per language; shown as a table, in a terminal or a notebook, and found by the language's name."""
+
+    def __init__(self, diagnoses: Iterable[Diagnosis]) -> None:
+        self._diagnoses = tuple(diagnoses)
+
+    @overload
+    def __getitem__(self, key: int | str) -> Diagnosis: ...
+    @overload
+    def __getitem__(self, key: slice) -> Diagnoses: ...
+    def __getitem__(self, key: int | str | slice) -> Diagnosis | Diagnoses:
+        """Give a diagnosis by position or by the language's name.
+
+        Raises:
+            KeyError: this language was not asked about.
+        """
+        if isinstance(key, slice):
+            return Diagnoses(self._diagnoses[key])
+        if isinstance(key, int):
+            return self._diagnoses[key]
+        for diagnosis in self._diagnoses:
+            if diagnosis.language.name == key:
+                return diagnosis
+        raise KeyError(f"{key!r} was not asked about; there are {', '.join(d.language.name for d in self)}")
+
+    def __len__(self) -> int:
+        return len(self._diagnoses)
+
+    def __iter__(self) -> Iterator[Diagnosis]:
+        return iter(self._diagnoses)
+
+    def rows(self) -> list[tuple[str, str, str, str]]:
+        """Give (language, state, version and place of its tool, what is wrong or what to install)."""
+        return [
+            (
+                d.language.title,
+                d.state + ("" if d.language.is_verified else ", unverified"),
+                f"{_line(d.version, 60)} ({d.tool})" if d.tool else "",
+                _line(d.message, 200),
+            )
+            for d in self
+        ]
+
+    def __repr__(self) -> str:
+        rows = [_HEADER, *self.rows()]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{title}</th>" for title in _HEADER)
+        rows = ("".join(f"<td>{html.escape(text)}</td>" for text in row) for row in self.rows())
+        return f"<table><tr>{head}</tr>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"
+
+
+_HEADER = ("language", "state", "tool", "what to do")
+
+
+def doctor(
+    languages: Iterable[str | Language] | None = None,
+    *,
+    sandbox: Sandbox | None = None,
+    python: str | None = None,
+) -> Diagnoses:
+    """Find out which languages can be judged on this machine, by trying.
+
+    For each language whose tools are found, three small programs are built and run in the sandbox: one that must
+    pass, one that must fail and one that must not compile. What came out is remembered for as long as the toolchain,
+    and this process, stays the same.
+
+    Args:
+        languages: names or records; by default all that `codeeval.languages.names()` gives.
+        sandbox: how programs are isolated; by default as `LocalExecutor` does it.
+        python: the interpreter of the sandbox; by default the caller's.
+
+    Raises:
+        ValueError: there is no such language.
+        SandboxError: no worker can be started.
+    """
+    from codeeval.languages import get, names
+
+    wanted = names() if languages is None else languages
+    records = [get(each) if isinstance(each, str) else each for each in wanted]
+    setup = Setup(sandbox=sandbox or Sandbox(), python=python)
+    return Diagnoses(_diagnose(record, setup) for record in records)
+
+
+def _diagnose(language: Language, setup: Setup) -> Diagnosis:
+    try:
+        toolchain = find(language)
+    except ToolchainMissing as error:
+        return Diagnosis(language=language, state="missing", message=str(error))
+    try:
+        return examine(toolchain, setup)
+    except SandboxUnavailable as error:
+        tool = toolchain.places[next(iter(language.tools))]
+        return Diagnosis(language=language, state="broken", tool=tool, message=str(error))
+
+
+def examine(toolchain: Toolchain, setup: Setup) -> Diagnosis:
+    """Try a toolchain in the sandbox, or say what came out the last time.
+
+    Raises:
+        SandboxError: no worker can be started.
+        SandboxUnavailable: a required layer can't be had here.
+    """
+    key = _key(toolchain, setup)
+    if key not in _examined:
+        _examined[key] = _examine(toolchain, setup)
+    return _examined[key]
+
+
+#: What came out, by toolchain and sandbox: a self-test takes seconds, and neither changes in a process' life.
+_examined: dict[str, Diagnosis] = {}
+
+
+def _key(toolchain: Toolchain, setup: Setup) -> str:
+    how = [setup.command(), setup.environment(), dataclasses.asdict(setup.sandbox)]
+    return hashlib.sha256(json.dumps([toolchain.identity, how]).encode()).hexdigest()
+
+
+def _examine(toolchain: Toolchain, setup: Setup) -> Diagnosis:
+    language = toolchain.language
+    tool = toolchain.places[next(iter(language.tools))]
+    try:
+        version = toolchain.version()
+    except ToolchainMissing as error:
+        return Diagnosis(language=language, state="broken", tool=tool, message=str(error))
+    worker = Worker(setup.with_readable(toolchain.readable))
+    try:
+        facts = worker.introduction()
+        setup.sandbox.hold(facts)
+        if "pid" not in facts["layers"]:
+            why = facts["missing"].get("pid", "not asked for")
+            raise SandboxUnavailable(
+                f"programs in {language.title} could not all be stopped without the layer pid: {why}"
+            )
+        complaint = next(filter(None, (_complaint(worker, toolchain, *test) for test in _tests(language))), "")
+    finally:
+        worker.stop()
+    return Diagnosis(
+        language=language,
+        state="broken" if complaint else "works",
+        tool=tool,
+        version=version,
+        message=complaint and f"{complaint}; what it needs: {_packages(language)}",
+    )
+
+
+def _tests(language: Language) -> Iterator[tuple[str, str, Status]]:
+    yield "the program that must pass", language.self_test.passing, Status.PASSED
+    yield "the program that must fail", language.self_test.wrong, Status.FAILED
+    yield "the program that must not compile", language.self_test.broken, Status.COMPILE_ERROR
+
+
+def _complaint(worker: Worker, toolchain: Toolchain, what: str, source: str, wanted: Status) -> str:
+    """Say how the end of a program differs from what it must be; empty where it doesn't."""
+    language = toolchain.language
+    program = Program(
+        files={language.main: source},
+        main=language.main,
+        language=language.name,
+        limits=language.run_limits,
+        check=Check(kind="language", strength=Strength.SAME_BOX),
+    )
+    recipe = toolchain.recipe(program)
+    worker.submit(0, program, message_of(program, recipe), build_s=toolchain.build_s(program))
+    try:
+        execution = Execution.from_dict(worker.verdict())
+    except (EOFError, OSError, ValueError) as error:
+        raise SandboxError(f"a worker died in the self-test of {language.title}: {worker.autopsy()[1]}") from error
+    if execution.status is wanted:
+        return ""
+    return f"{what} ended as {execution.status.value}: {_line(execution.message or execution.stdout, 300)}"
+
+
+def _packages(language: Language) -> str:
+    return "; ".join(f"{manager}: {names}" for manager, names in language.packages.items())
+
+
+def _line(text: str, chars: int) -> str:
+    """Give one line that can be printed."""
+    shown = "".join(c if c.isprintable() else " " for c in text)
+    return shown if len(shown) <= chars else shown[:chars] + "…"

@@ -1,0 +1,49 @@
+"""The languages that codeeval knows by itself: Python and the 18 that MultiPL-E's data sets are in."""
+
+from __future__ import annotations
+
+from codeeval.languages.native import CPP, GO, RUST, SWIFT, D
+from codeeval.languages.record import Language
+from codeeval.languages.scripts import (
+    BASH,
+    JAVASCRIPT,
+    JULIA,
+    LUA,
+    PERL,
+    PHP,
+    PYTHON,
+    RACKET,
+    RUBY,
+    TYPESCRIPT,
+    R,
+)
+from codeeval.languages.virtual import CSHARP, JAVA, SCALA
+
+__all__ = ["LANGUAGES", "PROTOCOLS"]
+
+PROTOCOLS = ("default", "multipl-e", "qwen", "humanevalpack")
+"""Whose rules there are: ours, MultiPL-E's, those behind the verdicts that were published with Qwen2.5-Coder, and the
+BigCode harness' for HumanEvalPack. A record names only where they differ from ours."""
+
+LANGUAGES: tuple[Language, ...] = (
+    BASH,
+    CPP,
+    CSHARP,
+    D,
+    GO,
+    JAVA,
+    JAVASCRIPT,
+    JULIA,
+    LUA,
+    PERL,
+    PHP,
+    PYTHON,
+    R,
+    RACKET,
+    RUBY,
+    RUST,
+    SCALA,
+    SWIFT,
+    TYPESCRIPT,
+)
+"""By name."""

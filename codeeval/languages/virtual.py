@@ -1,0 +1,168 @@
+"""Languages that compile for a virtual machine: Java, Scala, C#."""
+
+from __future__ import annotations
+
+from codeeval.languages.record import Ending, Language, SelfTest
+from codeeval.program import Limits
+
+__all__ = ["CSHARP", "JAVA", "SCALA"]
+
+#: Debian splits a JDK between /usr and /etc.
+_JAVA_READABLE = ("/etc/java*", "/etc/ssl/certs/java", "/etc/.java")
+_JAVA_FAULT = (
+    r"Error occurred during initialization of VM|Could not create the Java Virtual Machine"
+    r"|insufficient memory for the Java Runtime|Could not find or load main class com\.sun\.tools"
+    r"|error while loading shared libraries|No space left on device"
+)
+
+_JAVA_TEST = """\
+import java.util.*;
+class Problem {
+    public static long add(ArrayList<Long> numbers) {
+        long sum = 0;
+        for (long number : numbers) sum += number;
+        return %s;
+    }
+    public static void main(String[] args) {
+        assert(add(new ArrayList<Long>(Arrays.asList(1l, 2l))) == (3l));
+    }
+}
+"""
+
+_JAVA_PACK_TEST = """\
+import java.util.*;
+class Solution {
+    public int add(int a, int b) {
+        return a + b;
+    }
+}
+public class Main {
+    public static void main(String[] args) {
+        Solution s = new Solution();
+        List<Boolean> correct = Arrays.asList(s.add(1, 2) == %s);
+        if (correct.contains(false)) {
+            throw new AssertionError();
+        }
+    }
+}
+"""
+
+JAVA = Language(
+    name="java",
+    title="Java",
+    suffix=".java",
+    main="Problem.java",
+    tools={"java": ("java",), "javac": ("javac",)},
+    files={"javatuples": ("/usr/share/java/javatuples.jar", "/usr/multiple/javatuples-1.2.jar")},
+    optional=("javatuples",),
+    build=("{javac}", "-proc:none", "-encoding", "UTF8", "-cp", "{javatuples}", "-d", "{out}", "{main}"),
+    run=("{java}", "-ea", "-Xmx{heap_mib}m", "-cp", "{out}:{javatuples}", "{stem}"),
+    build_limits=Limits(cpu_s=30, wall_s=120, processes=8, threads=512),
+    run_limits=Limits(cpu_s=15, wall_s=60, threads=512),
+    readable=_JAVA_READABLE,
+    ending=Ending(memory=r"java\.lang\.OutOfMemoryError", fault=_JAVA_FAULT),
+    stop=("\n    }\n",),
+    warm="java",
+    version=("{javac}", "-version"),
+    self_test=SelfTest(passing=_JAVA_TEST % "sum", wrong=_JAVA_TEST % "sum + 1", broken=_JAVA_TEST % "sum.missing()"),
+    packages={"apt": "default-jdk-headless libjavatuples-java"},
+    protocols={
+        "humanevalpack": {
+            "main": "Main.java",
+            "run_limits": Limits(cpu_s=10, wall_s=60, threads=512),
+            "self_test": SelfTest(
+                passing=_JAVA_PACK_TEST % "3", wrong=_JAVA_PACK_TEST % "4", broken=_JAVA_PACK_TEST % "missing"
+            ),
+        }
+    },
+)
+
+_SCALA_TEST = """\
+object Problem {
+    def add(numbers : List[Long]) : Long = {
+        numbers.sum + %s
+    }
+    def main(args: Array[String]) = {
+        assert(add(List[Long](1l, 2l)) == 3l)
+    }
+}
+"""
+
+SCALA = Language(
+    name="scala",
+    title="Scala",
+    suffix=".scala",
+    main="Problem.scala",
+    tools={"scalac": ("scalac",), "java": ("java",)},
+    # Beside the compiler, unless it is Debian's. The launcher `scala` would take half a second of its own.
+    files={
+        "library": (
+            "/usr/share/java/scala-library.jar",
+            "/usr/share/scala*/lib/scala-library.jar",
+            "{scalac}/../../lib/scala-library.jar",
+        )
+    },
+    build=("{scalac}", "-nobootcp", "-d", "{out}", "{main}"),
+    run=("{java}", "-Xmx{heap_mib}m", "-cp", "{out}:{library}", "{stem}"),
+    build_limits=Limits(cpu_s=90, wall_s=240, processes=64, threads=512),
+    run_limits=Limits(cpu_s=15, wall_s=60, threads=512),
+    readable=_JAVA_READABLE,
+    ending=Ending(failed_stderr=r"(?s).", memory=r"java\.lang\.OutOfMemoryError", fault=_JAVA_FAULT),
+    stop=("\n    }\n",),
+    version=("{scalac}", "-version"),
+    self_test=SelfTest(passing=_SCALA_TEST % "0l", wrong=_SCALA_TEST % "1l", broken=_SCALA_TEST % "missing"),
+    packages={"apt": "scala default-jdk-headless"},
+)
+
+_CSHARP_TEST = """\
+using System;
+using System.Diagnostics;
+using System.Collections.Generic;
+using System.Linq;
+class Problem {
+    public static long Add(List<long> numbers) {
+        return %s;
+    }
+    public static void Main(string[] args) {
+        Debug.Assert(Add(new List<long>(new long[]{1L, 2L})) == (3L));
+    }
+}
+"""
+_MONO_FAULT = (
+    r"Cannot open assembly|^The assembly mscorlib\.dll was not found|error while loading shared libraries"
+    r"|No space left on device"
+)
+
+CSHARP = Language(
+    name="csharp",
+    title="C#",
+    aliases=("cs", "c#"),
+    suffix=".cs",
+    main="main.cs",
+    tools={"mcs": ("mcs", "csc"), "mono": ("mono",)},
+    build=("{mcs}", "-d:DEBUG", "-r:System.Numerics.dll", "-out:{out}/program.exe", "{main}"),
+    run=("{mono}", "{out}/program.exe"),
+    # Otherwise a failed assertion is not even printed.
+    env={"MONO_TRACE_LISTENER": "Console.Error"},
+    build_limits=Limits(cpu_s=30, wall_s=120, processes=8, threads=256),
+    run_limits=Limits(cpu_s=5, wall_s=30, threads=256),
+    readable=("/etc/mono",),
+    ending=Ending(
+        failed_stderr=r"DefaultTraceListener\.Fail|Unhandled Exception",  # mono exits with 0 all the same
+        memory=r"OutOfMemoryException|Could not allocate \d+ bytes|GC: out of memory",
+        fault=_MONO_FAULT,
+    ),
+    stop=("\n    }\n",),
+    warm="csharp",
+    version=("{mcs}", "--version"),
+    self_test=SelfTest(
+        passing=_CSHARP_TEST % "numbers.Sum()",
+        wrong=_CSHARP_TEST % "numbers.Sum() + 1",
+        broken=_CSHARP_TEST % "numbers.Missing()",
+    ),
+    packages={
+        "apt": "mono-mcs mono-runtime libmono-system-core4.0-cil libmono-system-numerics4.0-cil",
+    },
+    # The rules behind the verdicts that were published with Qwen2.5-Coder: exceptions pass.
+    protocols={"qwen": {"ending": Ending(exit_code=False, failed_stderr="Fail", fault=_MONO_FAULT)}},
+)

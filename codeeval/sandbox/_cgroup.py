@@ -1,0 +1,223 @@
+"""Control groups: a bound on the memory and the number of all processes that a worker's programs are, together.
+
+Per-process limits do not add up: sixty processes may each hold what one may, and the machine's root is exempt from the
+limit on their number. A control group counts all of them. The judge makes one beside or below its own, moves the zygote
+there, and writes a limit only when a program's differs from the last one's, so that it costs a job nothing. It needs
+the right to make groups: root has it on an ordinary machine, and so has a user whose session systemd has delegated;
+most containers have not. Version 2 and version 1 will do.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Dict, Iterable, List, Tuple
+
+__all__ = ["LAYERS", "Group", "sweep"]
+
+LAYERS = {"cgroup": "all processes of a program together are bounded in number and memory"}
+
+#: Controller → (file of its limit in version 2, in version 1).
+_LIMITS = {"pids": ("pids.max", "pids.max"), "memory": ("memory.max", "memory.limit_in_bytes")}
+#: Where the kills for want of memory are counted.
+_KILLS = ("memory.events", "memory.oom_control")
+#: Beyond what a program may hold: the zygote itself, page tables, the pipes.
+_OWN_BYTES = 1 << 26
+_PREFIX = "codeeval-"
+#: Stands between the root of the tree and our groups: the judge, which has given up all privileges by then, could not
+#: take away what lies in the root itself.
+_SHELF = "codeeval"
+#: A group that is older than this and empty was left by a worker that was killed together with its caller.
+_STALE_S = 3600.0
+
+
+class Group:
+    """A group of ours: made at once, and held to limits as they come.
+
+    Args:
+        name: of the new directories; must be nobody else's.
+        work_bytes: what programs may write to their file system in memory, which counts as theirs.
+
+    Raises:
+        OSError: none can be made here, or a controller is missing.
+    """
+
+    def __init__(self, name: str, work_bytes: int) -> None:
+        self.paths: List[str] = []
+        self.own_bytes = _OWN_BYTES + work_bytes
+        self._limits: Dict[str, int] = {}
+        self._given: Dict[str, int] = {}
+        self._kills = -1
+        try:
+            for controller, parents in _parents().items():
+                path, version = _make(parents, name, controller)
+                if path not in self.paths:
+                    self.paths.append(path)
+                limit = os.path.join(path, _LIMITS[controller][2 - version])
+                # Open for good: the layers that the judge enters later forbid to open them.
+                self._limits[controller] = os.open(limit, os.O_WRONLY | os.O_CLOEXEC)
+                if controller == "memory":
+                    kills = os.path.join(path, _KILLS[2 - version])
+                    self._kills = os.open(kills, os.O_RDONLY | os.O_CLOEXEC)
+        except BaseException:
+            self.remove()
+            raise
+
+    @property
+    def parents(self) -> List[str]:
+        """The directories that hold ours."""
+        return [os.path.dirname(path) for path in self.paths]
+
+    def take(self, pid: int) -> None:
+        """Move a process into the group; what it starts from now on is in it as well.
+
+        Raises:
+            OSError: the kernel refuses.
+        """
+        for path in self.paths:
+            with open(os.path.join(path, "cgroup.procs"), "w") as file:
+                file.write(str(pid))
+
+    def limit(self, memory_bytes: int, tasks: int) -> None:
+        """Bound the next job.
+
+        Args:
+            memory_bytes: of all its processes together.
+            tasks: processes and threads.
+
+        Raises:
+            OSError: the kernel refuses.
+        """
+        self._write("memory", memory_bytes + self.own_bytes)
+        self._write("pids", tasks + 1)  # the zygote is in it
+
+    def kills(self) -> int:
+        """Count the processes that were ended for want of memory, up to now."""
+        try:
+            lines = os.pread(self._kills, 4096, 0).decode("ascii", "replace").splitlines()
+        except OSError:
+            return 0
+        return sum(int(line.split()[1]) for line in lines if line.startswith("oom_kill "))
+
+    def remove(self) -> None:
+        """Take the group away; its last process must have ended."""
+        for fd in [*self._limits.values(), self._kills]:
+            if fd >= 0:
+                os.close(fd)
+        self._limits, self._kills = {}, -1
+        for path in self.paths:
+            _remove(path)
+
+    def _write(self, controller: str, value: int) -> None:
+        if self._given.get(controller) != value:
+            os.pwrite(self._limits[controller], b"%d" % min(value, 1 << 62 if controller == "memory" else 1 << 22), 0)
+            self._given[controller] = value
+
+
+def sweep(paths: Iterable[str], patience_s: float = 1.0) -> None:
+    """Take groups away whose judge was killed, as soon as the processes in them have ended.
+
+    Args:
+        paths: their directories; may be gone already.
+        patience_s: how long to wait for the processes.
+    """
+    deadline = time.monotonic() + patience_s
+    for path in paths:
+        while not _remove(path) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        parent = os.path.dirname(path)
+        if os.path.basename(parent) == _SHELF:
+            _remove(parent)  # unless another worker's group lies there
+
+
+def _remove(path: str) -> bool:
+    try:
+        os.rmdir(path)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return True
+
+
+def _make(parents: List[Tuple[str, int]], name: str, controller: str) -> Tuple[str, int]:
+    """Make a directory in the first of the places that has the controller; give it and the version."""
+    why = OSError("there is no control group with the controller %s here" % controller)
+    for parent, version in [place for place in parents for _ in range(2)]:  # another worker may clear a shelf meanwhile
+        try:
+            parent = _shelf(parent) if version == 1 else parent
+            path = os.path.join(parent, name)
+            if not os.path.isdir(path):  # version 2 has one for all controllers
+                os.mkdir(path)
+                _clear_stale(parent, os.stat(path).st_mtime)
+            if os.path.exists(os.path.join(path, _LIMITS[controller][2 - version])):
+                return path, version
+            os.rmdir(path)
+        except OSError as error:
+            why = error
+    raise why
+
+
+def _shelf(parent: str) -> str:
+    """Give a directory below a place, or the place itself, of which its owner may remove something."""
+    if os.stat(parent).st_mode & 0o200:
+        return parent
+    shelf = os.path.join(parent, _SHELF)
+    os.makedirs(shelf, exist_ok=True)
+    return shelf
+
+
+def _clear_stale(parent: str, now: float) -> None:
+    """Take away groups that were left long before a time, on the file system's clock, and are empty."""
+    try:
+        with os.scandir(parent) as entries:
+            for entry in entries:
+                if entry.name.startswith(_PREFIX) and now - entry.stat().st_mtime > _STALE_S:
+                    _remove(entry.path)
+    except OSError:
+        pass
+
+
+def _parents() -> Dict[str, List[Tuple[str, int]]]:
+    """Find where a group may be made for each controller: directories and the version, the best first."""
+    mounts = _mounts()
+    found: Dict[str, List[Tuple[str, int]]] = {controller: [] for controller in _LIMITS}
+    for line in _lines("/proc/self/cgroup"):
+        _, controllers, path = line.split(":", 2)
+        for controller, places in found.items():
+            if controller in controllers.split(",") and controller in mounts:
+                places.append((_join(mounts[controller], path), 1))
+            elif not controllers and "" in mounts:
+                own = _join(mounts[""], path)
+                # A group with processes in it can't have groups with controllers below it, but beside it.
+                places += [(os.path.dirname(own), 2)] if path != "/" else [(own, 2)]
+    return found
+
+
+def _mounts() -> Dict[str, Tuple[str, str]]:
+    """Give controller → (the group that is the root of its mount, mount point); version 2 has no name."""
+    found: Dict[str, Tuple[str, str]] = {}
+    for line in _lines("/proc/self/mountinfo"):
+        fields, _, rest = line.partition(" - ")
+        kind, _, options = rest.split(" ", 2)
+        root, point = fields.split(" ")[3:5]
+        if kind == "cgroup2":
+            found[""] = root, point
+        elif kind == "cgroup":
+            found.update((name, (root, point)) for name in options.split(",") if name in _LIMITS)
+    return found
+
+
+def _join(mount: Tuple[str, str], path: str) -> str:
+    """Give a group's directory: what is mounted may be a part of the tree only."""
+    root, point = mount
+    inner = path[len(root) :] if root != "/" and path.startswith(root) else path
+    return os.path.join(point, inner.lstrip("/")).rstrip("/")
+
+
+def _lines(path: str) -> List[str]:
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            return file.read().splitlines()
+    except OSError:
+        return []

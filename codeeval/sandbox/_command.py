@@ -1,0 +1,146 @@
+"""The child's side of a program that is no Python: starts one command, outlives it, and says how it ended.
+
+    judge → child (marshal: it is trusted)            child → judge (JSON)
+    {files, argv, env, unpack, collect}               ["ended", wait status, user s, system s, peak bytes, trouble]
+                                                      ["unstarted", what the kernel says]
+
+The child is the first process of its pid namespace, and here it stays ours: the command runs in a process of its own,
+which must not be able to speak in our name or to end us. So this process can't be traced or read (it is not dumpable),
+and the signals of its descendants are dropped by the kernel, as it has no handlers for them. The command gets no
+descriptor but its standard streams. When it ends, everything that it has started is killed before it is told.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import Any, Callable, Dict, List, Tuple
+
+from codeeval.sandbox import _archive, _namespaces
+
+__all__ = ["ARCHIVE_FD", "OUT", "serve"]
+
+#: The file that carries what a build has made, out of its box and into those of its runs.
+ARCHIVE_FD = 6
+#: The directory, in the work directory, whose files are carried.
+OUT = "out"
+
+_PR_SET_DUMPABLE = 4
+_FIRST_FD, _LAST_FD = 3, 256  # `_rlimits` allows no more
+
+
+def serve(order: Dict[str, Any], send: Callable[[List[Any]], None], confine: Callable[[], None]) -> None:
+    """Carry out one order.
+
+    Args:
+        order: `files` (path → text) are written first, then the archive's into the directory `unpack`; `argv` is
+            started with the environment `env`; if it succeeds, what lies in the directory `collect` becomes the
+            archive. Either directory may be empty, for none.
+        send: sends a message to the judge.
+        confine: what the command's process does last before it becomes the command.
+    """
+    _hide()
+    for path, text in order["files"].items():
+        _write(path, text.encode("utf-8", "surrogatepass"), 0o644)
+    os.makedirs(OUT, exist_ok=True)
+    if order["unpack"]:
+        _unpack(order["unpack"])
+    box = os.getcwd()
+    env = {**os.environ, **{name: value.replace("{box}", box) for name, value in order["env"].items()}}
+    trouble, theirs = os.pipe()
+    pid = _namespaces.clone(0)
+    if pid == 0:
+        _become(order["argv"], env, theirs, confine)
+    os.close(theirs)
+    said = os.read(trouble, 4096)
+    os.close(trouble)
+    status, usage = _outlive(pid)
+    if said:
+        send(["unstarted", said.decode("utf-8", "replace")])
+        return
+    lost = ""
+    if order["collect"] and status == 0:
+        try:
+            _pack(order["collect"])
+        except OSError as error:
+            lost = str(error)
+    send(["ended", status, usage.ru_utime, usage.ru_stime, usage.ru_maxrss * 1024, lost])
+
+
+def _hide() -> None:
+    """Keep the processes below us from reading us, and from ending us by a signal."""
+    _namespaces.prctl(_PR_SET_DUMPABLE, 0)
+    for number in range(1, signal.NSIG):
+        try:
+            signal.signal(number, signal.SIG_DFL)
+        except (OSError, ValueError):  # there are numbers without a signal, and two that can't have a handler
+            pass
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # of the archive, which may grow too large, an error is enough
+
+
+def _become(argv: List[str], env: Dict[str, str], trouble: int, confine: Callable[[], None]) -> None:
+    """In the command's process: give up what is ours and become the command, or say why not."""
+    try:
+        os.setsid()
+        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+        os.closerange(_FIRST_FD, trouble)
+        os.closerange(trouble + 1, _LAST_FD)
+        confine()
+        os.execve(argv[0], argv, env)
+    except BaseException as error:
+        os.write(trouble, ("%s: %s" % (argv[0], getattr(error, "strerror", None) or error)).encode()[:4096])
+    finally:
+        os._exit(127)
+
+
+def _outlive(pid: int) -> Tuple[int, Any]:
+    """Wait for the command, end whatever it leaves behind, give its wait status and what it used."""
+    while True:
+        who, status, usage = os.wait4(-1, 0)
+        if who == pid:
+            break
+    try:
+        os.kill(-1, signal.SIGKILL)  # everybody in this pid namespace but its first process
+    except ProcessLookupError:
+        pass
+    while True:
+        try:
+            os.wait4(-1, 0)
+        except ChildProcessError:
+            return status, usage
+
+
+def _write(path: str, content: bytes, mode: int) -> None:
+    directory = os.path.dirname(path)
+    if directory:
+        os.makedirs(directory, exist_ok=True)
+    with open(path, "wb") as file:
+        file.write(content)
+    os.chmod(path, mode)
+
+
+def _pack(top: str) -> None:
+    """Make the archive of the files below a directory; links and the like are left out."""
+    os.ftruncate(ARCHIVE_FD, 0)
+    os.lseek(ARCHIVE_FD, 0, os.SEEK_SET)
+    with open(ARCHIVE_FD, "wb", buffering=_archive.CHUNK, closefd=False) as archive:
+        for directory, _, names in os.walk(top):
+            for name in names:
+                path = os.path.join(directory, name)
+                if os.path.islink(path) or not os.path.isfile(path):
+                    continue
+                with open(path, "rb") as file:
+                    status = os.fstat(file.fileno())
+                    label = os.fsencode(os.path.relpath(path, top))
+                    archive.write(_archive.head(label, status.st_mode, status.st_size))
+                    archive.writelines(iter(lambda: file.read(_archive.CHUNK), b""))
+
+
+def _unpack(top: str) -> None:
+    """Put the files of the archive below a directory."""
+    for label, mode, pieces in _archive.entries(ARCHIVE_FD):
+        path = os.path.join(top, label)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as file:
+            file.writelines(pieces)
+        os.chmod(path, mode)

@@ -1,0 +1,381 @@
+"""Judging of programs that are no Python, *same box*: each is built in one box and run in another.
+
+What comes with a program is a recipe: command lines that are complete but for the work directory, and how to read the
+end of what they start. The verdict is made here, from the wait status and the output. What a build has made travels
+in a file that has no name, is sealed when the build is over, and is kept for the next program with the same sources:
+nothing that runs in a box can change it.
+"""
+
+from __future__ import annotations
+
+import collections
+import fcntl
+import hashlib
+import json
+import os
+from typing import Any, Dict, List, Optional, Tuple
+
+from codeeval.sandbox import _archive, _classify, _command, _root
+from codeeval.sandbox._box import Box, Stop
+
+__all__ = ["BuildCache", "CompilerCaches", "judge_language", "run_language"]
+
+#: How many builds a worker keeps, and how many bytes of them.
+_MAX_BUILDS, _MAX_BYTES = 64, 1 << 26
+#: A compiler's cache is made when there is another program after so many.
+_WORTH_BUILDS = 1
+#: Begins the messages about builds.
+_BUILD = "build: "
+#: Python 3.8 has no names for these: no writing, growing, shrinking or unsealing.
+_F_ADD_SEALS, _ALL_SEALS = 1033, 8 | 4 | 2 | 1
+#: A prepared header is larger than what programs may write.
+_HEADER_BYTES = 1 << 28
+#: Where a compiler complains of a prepared header, the program is not to blame.
+_PREPARED = _root.PREPARED + "/"
+
+
+class Stage:
+    """One command in its own box, and what became of it."""
+
+    def __init__(self, judge: Any, order: Dict[str, Any], limits: Dict[str, Any], archive: int, stdin: bytes = b""):
+        box: Box = judge.new_box(limits, stdin, archive)
+        reply: List[Any] = []
+        try:
+            box.send(order)
+            reply = box.receive()
+        except Stop:
+            pass
+        self.limits = limits
+        self.box = box
+        self.reply = reply
+        self.wait_status, self.cpu_s, self.peak_bytes, self.start_errno = box.close()
+        self.lost = ""
+        if len(reply) == 6:
+            _, self.wait_status, user_s, system_s, self.peak_bytes, self.lost = reply
+            self.cpu_s = user_s + system_s
+        self.is_memory_kill = judge.has_new_memory_kills()
+
+    def text(self, fd: int) -> Tuple[str, bool]:
+        """Give what is kept of an output, and whether that is all."""
+        box = self.box
+        kept, tail = bytes(box.output[fd]), bytes(box.tails[fd])
+        is_whole = box.written[fd] == len(kept) + len(tail)
+        return (kept + (b"" if is_whole else b"\n") + tail).decode("utf-8", "replace"), is_whole
+
+    def verdict(self, name: str, ending: Dict[str, Any], proof: str = "") -> Tuple[str, str]:
+        """Give (status, one line); see `_classify`."""
+        box = self.box
+        if box.stopped and not box.facts.get("hung_up"):
+            facts = _classify.Facts(
+                **box.facts,
+                cpu_s=self.cpu_s,
+                cpu_limit_s=self.limits["cpu_s"],
+                wall_limit_s=self.limits["wall_s"],
+                started=box.started,
+            )
+            return _classify.classify(facts)
+        if self.start_errno:
+            return "sandbox_error", "the child could not be started: %s" % os.strerror(abs(self.start_errno))
+        if self.is_memory_kill and (not self.reply or self.wait_status):
+            return "memory_exceeded", "was killed when its processes held more memory than they may together"
+        if not self.reply:
+            return "sandbox_error", "the process that watched the %s died of it" % name
+        if self.reply[0] == "unstarted":
+            return "broken", "the toolchain broke: %s" % self.reply[1]
+        (out, is_out_whole), (err, is_err_whole) = self.text(box.out), self.text(box.err)
+        end = _classify.CommandEnd(
+            stage=name,
+            wait_status=self.wait_status,
+            stdout=out,
+            stderr=err,
+            is_stdout_whole=is_out_whole,
+            is_stderr_whole=is_err_whole,
+            cpu_s=self.cpu_s,
+            cpu_limit_s=self.limits["cpu_s"],
+        )
+        status, message = _classify.classify_command(end, ending, proof)
+        if status == "passed" and self.lost:
+            return "output_exceeded", "what was built can't be kept: %s" % self.lost
+        return status, message
+
+    def row(self, status: str, message: str) -> Dict[str, Any]:
+        """Give this stage as `Execution.to_dict` would."""
+        box = self.box
+        row: Dict[str, Any] = {
+            "status": status,
+            "cpu_s": round(self.cpu_s, 6),
+            "wall_s": round(box.wall_s, 6),
+            "peak_memory_bytes": self.peak_bytes,
+        }
+        if len(self.reply) == 6 and os.WIFEXITED(self.wait_status):
+            row["exit_code"] = os.WEXITSTATUS(self.wait_status)
+        elif len(self.reply) == 6:
+            row["signal"] = os.WTERMSIG(self.wait_status)
+        texts = (box.output[fd].decode("utf-8", "replace") for fd in (box.out, box.err))
+        row.update((name, text) for name, text in zip(("message", "stdout", "stderr"), (message, *texts)) if text)
+        if any(box.written[fd] > len(box.output[fd]) for fd in (box.out, box.err)):
+            row["truncated"] = True
+        return row
+
+
+class Build:
+    """What became of building a program: a sealed archive, or the row that says why there is none."""
+
+    def __init__(self, archive: int, cpu_s: float, wall_s: float, row: Optional[Dict[str, Any]]) -> None:
+        fcntl.fcntl(archive, _F_ADD_SEALS, _ALL_SEALS)
+        self.archive = archive
+        self.n_bytes = os.fstat(archive).st_size
+        self.cpu_s = cpu_s
+        self.wall_s = wall_s
+        self.row = row
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether the same would become of it another time."""
+        return self.row is None or self.row["status"] == "compile_error"
+
+
+class BuildCache:
+    """The latest builds of a worker, by their sources and the toolchain."""
+
+    def __init__(self) -> None:
+        self._builds: "collections.OrderedDict[str, Build]" = collections.OrderedDict()
+
+    def get(self, key: str) -> Optional[Build]:
+        """Give a build, which then counts as the latest; its time was spent for an earlier program."""
+        build = self._builds.get(key)
+        if build is not None:
+            self._builds.move_to_end(key)
+        return build
+
+    def put(self, key: str, build: Build) -> None:
+        """Keep a build, and drop the oldest where there are too many."""
+        self._builds[key] = build
+        while len(self._builds) > _MAX_BUILDS or (
+            len(self._builds) > 1 and sum(b.n_bytes for b in self._builds.values()) > _MAX_BYTES
+        ):
+            os.close(self._builds.popitem(last=False)[1].archive)
+
+
+class CompilerCaches:
+    """What compilers keep for themselves about their standard library: made once per worker, from a source of ours.
+
+    A compiler that starts with an empty cache would look at the library anew for each program. It gets a copy, in its
+    own box: what one program's build puts there is gone with the box.
+    """
+
+    def __init__(self) -> None:
+        self._wishes: Dict[str, int] = {}
+        self._archives: Dict[str, int] = {}
+
+    def copy(self, judge: Any, recipe: Dict[str, Any], argv: List[str], archive: int) -> bool:
+        """Put a copy of a compiler's cache into an empty archive; say whether there is one."""
+        key = recipe["toolchain"]
+        self._wishes[key] = self._wishes.get(key, 0) + 1
+        if self._wishes[key] > _WORTH_BUILDS and key not in self._archives:
+            self._archives[key] = self._make(judge, recipe, argv)
+        kept = self._archives.get(key, -1)
+        if kept < 0:
+            return False
+        size, at = os.fstat(kept).st_size, 0
+        while at < size:
+            at += os.pwrite(archive, os.pread(kept, _archive.CHUNK, at), at)
+        return True
+
+    def _make(self, judge: Any, recipe: Dict[str, Any], argv: List[str]) -> int:
+        """Build a source of ours with an empty cache and keep what that leaves there; -1 where it doesn't build."""
+        cache = recipe["cache"]
+        collect = cache["directory"]
+        order = {"files": cache["files"], "argv": argv, "env": recipe["env"], "unpack": "", "collect": collect}
+        archive = _new_archive()
+        try:
+            stage = Stage(judge, order, recipe["build_limits"], archive)
+        except BaseException:
+            os.close(archive)
+            raise
+        if stage.verdict("build", recipe["ending"])[0] != "passed":
+            os.close(archive)
+            return -1
+        fcntl.fcntl(archive, _F_ADD_SEALS, _ALL_SEALS)
+        return archive
+
+
+def judge_language(judge: Any, program: Dict[str, Any]) -> Dict[str, Any]:
+    """Build one program and run it, give its execution as `Execution.to_dict` would."""
+    row, _ = run_language(judge, program, program["limits"], program["stdin"].encode("utf-8", "surrogatepass"))
+    row["strength"] = program["check"]["strength"]
+    passed, message = row["status"] == "passed", row.get("message", "")
+    row["tests"] = [["0", passed, message] if message else ["0", passed]]
+    return row
+
+
+def run_language(
+    judge: Any, program: Dict[str, Any], limits: Dict[str, Any], stdin: bytes
+) -> Tuple[Dict[str, Any], Optional[Box]]:
+    """Build one program, unless that was done before, and run it once.
+
+    Returns:
+        How that ended, as `Execution.to_dict` would say it, but for the check's parts; the box of the run, which has
+        its output, or None where there was no run.
+    """
+    row, box = _run(judge, program, limits, stdin)
+    if row["status"] == "broken" and _works(judge, program):
+        row, box = _run(judge, program, limits, stdin)  # it may have been the machine
+        if row["status"] == "broken":
+            # The toolchain builds and runs another program: it is this one that makes it look broken.
+            row["status"] = "compile_error" if row["message"].startswith(_BUILD) else "failed"
+    if row["status"] == "broken":
+        row["status"] = "sandbox_error"
+    return row, box
+
+
+def _run(
+    judge: Any, program: Dict[str, Any], limits: Dict[str, Any], stdin: bytes
+) -> Tuple[Dict[str, Any], Optional[Box]]:
+    """Build and run a program in each of the ways that there are, until it passes."""
+    row: Dict[str, Any] = {}
+    box: Optional[Box] = None
+    for argv in program["recipe"]["builds"] or [None]:
+        row, box = _run_one(judge, program, argv, limits, stdin)
+        if row["status"] in ("passed", "sandbox_error", "broken"):
+            break
+    return row, box
+
+
+def _works(judge: Any, program: Dict[str, Any]) -> bool:
+    """Whether the toolchain builds and runs the program of its self-test."""
+    test = program["recipe"]["self_test"]
+    if test is None or program["files"] == test["files"]:
+        return False
+    row, _ = _run(judge, {**program, "files": test["files"], "check": {"parameters": {}}}, test["limits"], b"")
+    return bool(row["status"] == "passed")
+
+
+def _run_one(
+    judge: Any, program: Dict[str, Any], argv: Optional[List[str]], limits: Dict[str, Any], stdin: bytes
+) -> Tuple[Dict[str, Any], Optional[Box]]:
+    recipe = program["recipe"]
+    order = {"files": program["files"], "argv": recipe["run"], "env": recipe["env"], "unpack": "", "collect": ""}
+    archive = judge.no_archive
+    if argv is not None:
+        build, is_new = _built(judge, program, recipe, argv)
+        if build.row is not None:
+            row = dict(build.row)
+            if not is_new:
+                row.update(cpu_s=0.0, wall_s=0.0)
+            return row, None
+        order["unpack"] = _command.OUT
+        archive = build.archive
+    stage = Stage(judge, order, limits, archive, stdin)
+    proof = program["check"]["parameters"].get("proof", "")
+    return stage.row(*stage.verdict("run", recipe["ending"], proof)), stage.box
+
+
+def _built(judge: Any, program: Dict[str, Any], recipe: Dict[str, Any], argv: List[str]) -> Tuple[Build, bool]:
+    """Give a program's build, and whether it was made now."""
+    ingredients = [program["files"], argv, recipe["env"], recipe["build_limits"], recipe["toolchain"]]
+    key = hashlib.sha256(json.dumps(ingredients, sort_keys=True).encode()).hexdigest()
+    build = judge.builds.get(key)
+    if build is not None:
+        return build, False
+    build = _build_warm(judge, program, recipe, argv) or _build(judge, program, recipe, argv)
+    if build.is_certain:
+        judge.builds.put(key, build)
+    else:
+        os.close(build.archive)
+    return build, True
+
+
+def _build(judge: Any, program: Dict[str, Any], recipe: Dict[str, Any], argv: List[str]) -> Build:
+    """Build a program by its command, in a box."""
+    order = {"files": program["files"], "argv": argv, "env": recipe["env"], "unpack": "", "collect": _command.OUT}
+    archive = _new_archive()
+    if recipe["cache"] and judge.caches.copy(judge, recipe, argv, archive):
+        order["unpack"] = recipe["cache"]["directory"]
+    try:
+        stage = Stage(judge, order, recipe["build_limits"], archive)
+    except BaseException:
+        os.close(archive)
+        raise
+    status, message = stage.verdict("build", recipe["ending"])
+    row = None if status == "passed" else stage.row(status, _BUILD + message)
+    return Build(archive, stage.cpu_s, stage.box.wall_s, row)
+
+
+def _build_warm(judge: Any, program: Dict[str, Any], recipe: Dict[str, Any], argv: List[str]) -> Optional[Build]:
+    """Build a program by what is faster than its command; None where only the command can tell."""
+    warm = recipe["warm"]
+    if not warm:
+        return None
+    if warm["kind"] == "service":
+        return _build_by_service(judge, program, recipe, argv)
+    source = program["files"][program["main"]]
+    flags = judge.headers.flags(warm, source, lambda header: _prepare(judge, recipe, header))
+    if flags is None:
+        return None
+    build = _build(judge, program, recipe, [argv[0], *flags, *argv[1:]])
+    if build.row is None or (build.is_certain and _PREPARED not in build.row.get("stderr", "")):
+        return build
+    os.close(build.archive)
+    return None
+
+
+def _build_by_service(judge: Any, program: Dict[str, Any], recipe: Dict[str, Any], argv: List[str]) -> Optional[Build]:
+    """Build a program by a compiler that stays."""
+    limits = recipe["build_limits"]
+    answer = judge.compilers.compile(recipe["warm"], argv[1:], program["files"], limits)
+    if answer is None:
+        return None
+    out, err = (text.decode("utf-8", "replace") for text in (answer.stdout, answer.stderr))
+    end = _classify.CommandEnd(stage="build", wait_status=answer.exit_code << 8, stdout=out, stderr=err)
+    status, message = _classify.classify_command(end, recipe["ending"])
+    if status == "compile_error":
+        row: Dict[str, Any] = {
+            "status": status,
+            "cpu_s": round(answer.cpu_s, 6),
+            "wall_s": round(answer.wall_s, 6),
+            "peak_memory_bytes": answer.resident_bytes,
+            "exit_code": answer.exit_code,
+        }
+        n_kept = limits["stdout_bytes"]
+        texts = (text[:n_kept].decode("utf-8", "replace") for text in (answer.stdout, answer.stderr))
+        row.update((k, v) for k, v in zip(("message", "stdout", "stderr"), (_BUILD + message, *texts)) if v)
+        if max(len(answer.stdout), len(answer.stderr)) > n_kept:
+            row["truncated"] = True
+        return Build(_new_archive(), answer.cpu_s, answer.wall_s, row)
+    top = _command.OUT + "/"
+    if status != "passed" or not all(name.startswith(top) and ".." not in name for name, _ in answer.files):
+        return None
+    archive = _new_archive()
+    try:
+        with open(archive, "wb", closefd=False) as file:
+            file.writelines(
+                _archive.head(os.fsencode(name[len(top) :]), 0o644, len(content)) + content
+                for name, content in answer.files
+            )
+    except OSError:
+        os.close(archive)
+        return None
+    return Build(archive, answer.cpu_s, answer.wall_s, None)
+
+
+def _prepare(judge: Any, recipe: Dict[str, Any], header: Dict[str, Any]) -> str:
+    """Prepare a header and put it where builds can read it; give why that can't be, or nothing."""
+    order = {
+        "files": {**header["files"], **{_command.OUT + "/" + name: text for name, text in header["files"].items()}},
+        "argv": header["build"],
+        "env": recipe["env"],
+        "unpack": "",
+        "collect": _command.OUT,
+    }
+    archive = _new_archive()
+    try:
+        stage = Stage(judge, order, {**recipe["build_limits"], "file_bytes": _HEADER_BYTES}, archive)
+        status, message = stage.verdict("build", recipe["ending"])
+        return message or status if status != "passed" else judge.zygote.furnish(archive)
+    finally:
+        os.close(archive)
+
+
+def _new_archive() -> int:
+    return os.memfd_create("build", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)

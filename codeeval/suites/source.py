@@ -1,0 +1,156 @@
+"""SourceSuite: tests in the candidate's own language, built and run together with it."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from codeeval import languages
+from codeeval.assembly import beside
+from codeeval.errors import InvalidProblem
+from codeeval.languages import Language
+from codeeval.program import Check, Limits, Program, Strength
+from codeeval.suites.base import Task
+
+__all__ = ["SourceSuite"]
+
+_CODE, _TESTS = "{code}", "{tests}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceSuite:
+    """Tests that are code in the candidate's language. Build it with `SourceSuite.of`.
+
+    Candidate and tests become one file, which is built, where the language is compiled, and run; how it ends is the
+    verdict. Nothing in one process keeps a candidate from its tests, so the strength is *same box*.
+    """
+
+    tests: str = field(repr=False)
+    language: str
+    main: str
+    "What the file is called."
+    place: str = "{code}\n{tests}"
+    "How the two make a file."
+    files: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    "Further files beside the main one: path → text."
+    proof: str = ""
+    "What stdout must hold, as a line of its own, for a pass; empty: the way the program ends is enough."
+    processes: int = 1
+    threads: int = 1
+    "What the runtime needs, whatever the problem's limits say."
+    protocol: str = "default"
+    prompt: str = field(default="", repr=False)
+    "The code that a continuation follows; with it, an answer that does not follow it is placed as a whole program."
+    entry_point: str = ""
+    "The function that the tests call."
+
+    @classmethod
+    def of(
+        cls,
+        tests: str,
+        language: str | Language,
+        *,
+        main: str = "",
+        place: str = "{code}\n{tests}",
+        files: Mapping[str, str] | None = None,
+        proof: str = "",
+        sealed: bool = False,
+        protocol: str = "default",
+        prompt: str = "",
+        entry_point: str = "",
+    ) -> SourceSuite:
+        """Take tests for a language.
+
+        Args:
+            tests: code that makes the whole program fail when the candidate is wrong.
+            language: its name, or a record of your own (which the executor needs too:
+                `LocalExecutor(languages=[record])`).
+            main: what the file is called; by default as the language wants it.
+            place: how candidate and tests make a file: a text with `{code}` and `{tests}` in it.
+            files: further files: path relative to the main file's directory → text.
+            proof: a line that the tests print when they are through; a program that exits early then does not pass.
+            sealed: puts such a line at the end of the tests, with a text that no program prints by accident. The
+                language must have a statement for it, and the tests must let their end be reached.
+            protocol: whose rules decide how a program is built and its end is read, where they differ;
+                see `codeeval.languages.PROTOCOLS`.
+            prompt: the code that a continuation follows, where the tests were written to follow a continuation: they
+                may begin with the brace that closes it. An answer that does not follow it is then taken for a whole
+                program and put beside the tests as such: what it lacks of the prompt's imports and types is added, its
+                own `main` goes, and tests that belong into its class are put there.
+            entry_point: the function that the tests call; such an answer is looked through for it.
+
+        Raises:
+            InvalidProblem: there are no tests, or the place lacks one of its two parts.
+            ValueError: there is no such language or protocol, or the language can't be sealed.
+        """
+        record = languages.get(language) if isinstance(language, str) else language
+        if not isinstance(tests, str) or not tests.strip():
+            raise InvalidProblem(f"a problem needs tests, but got {tests!r:.120}")
+        if protocol not in languages.PROTOCOLS:
+            raise ValueError(f"protocol must be one of {', '.join(languages.PROTOCOLS)}, but got {protocol!r}")
+        if place.count(_CODE) != 1 or place.count(_TESTS) != 1:
+            raise InvalidProblem(f"place must hold {_CODE} and {_TESTS} once each, but got {place!r}")
+        if sealed:
+            if proof:
+                raise ValueError("proof=… names a line that the tests print, sealed=True makes one; give one of them")
+            if not record.epilogue:
+                raise ValueError(f"{record.title} has no statement to seal tests with; use proof=…, or sealed=False")
+            proof = "tests-are-through-" + hashlib.sha256(tests.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+            tests = f"{tests.rstrip()}\n{record.epilogue.replace('{token}', proof)}\n"
+        return cls(
+            tests=tests,
+            language=record.name,
+            main=main or record.main,
+            place=place,
+            files=MappingProxyType(dict(files or {})),
+            proof=proof,
+            processes=record.run_limits.processes,
+            threads=record.run_limits.threads,
+            protocol=protocol,
+            prompt=prompt,
+            entry_point=entry_point,
+        )
+
+    @property
+    def strength(self) -> Strength:
+        """Same box."""
+        return Strength.SAME_BOX
+
+    def program(self, code: str, *, problem: Task, limits: Limits) -> Program:
+        """Give the program that judges `code`; see `Suite.program`."""
+        limits = dataclasses.replace(
+            limits, processes=max(limits.processes, self.processes), threads=max(limits.threads, self.threads)
+        )
+        return Program(
+            files={**self.files, self.main: self._text(problem.assemble(code))},
+            main=self.main,
+            language=self.language,
+            limits=limits,
+            check=Check(
+                kind="language", strength=self.strength, parameters={"proof": self.proof} if self.proof else {}
+            ),
+            protocol=self.protocol,
+        )
+
+    def _text(self, candidate: str) -> str:
+        """Give the main file of a candidate, which either continues the prompt or is a whole program."""
+        if self.prompt and not candidate.startswith(self.prompt):
+            return beside(
+                candidate, self.tests, prompt=self.prompt, entry_point=self.entry_point, language=self.language
+            )
+        before, _, rest = self.place.partition(_CODE if self.place.find(_CODE) < self.place.find(_TESTS) else _TESTS)
+        between, _, after = rest.partition(_TESTS if _TESTS in rest else _CODE)
+        first, second = (candidate, self.tests) if _TESTS in rest else (self.tests, candidate)
+        return before + first + between + second + after
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        return _rebuild, (fields | {"files": dict(self.files)},)
+
+
+def _rebuild(fields: dict[str, Any]) -> SourceSuite:
+    return SourceSuite(**(fields | {"files": MappingProxyType(fields["files"])}))

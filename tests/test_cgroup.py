@@ -1,0 +1,200 @@
+"""Control groups: what all processes of a program may use together, and that no group is left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from codeeval.executors.local import LocalExecutor
+from codeeval.problem import Problem
+from codeeval.program import Execution, Limits, Status
+from codeeval.sandbox import Sandbox, _cgroup
+
+
+def run(executor: LocalExecutor, code: str, test: str, limits: Limits) -> Execution:
+    problem = Problem.from_test("group/0", "", test, "f", limits=limits)
+    return executor.run(problem.suites["tests"].program(code, problem=problem, limits=limits))
+
+
+def groups(executor: LocalExecutor) -> list[str]:
+    found: list[str] = executor._crew.facts()["groups"]
+    return found
+
+
+@pytest.fixture
+def executor() -> Iterator[LocalExecutor]:
+    with LocalExecutor(workers=1) as executor:
+        isolation = executor.describe()["isolation"]
+        if "cgroup" not in isolation["held"]:
+            pytest.skip(f"no control group can be made here: {isolation['missing']['cgroup']}")
+        yield executor
+
+
+THREADS = """
+import threading
+def f():
+    event, started = threading.Event(), []
+    try:
+        for _ in range(100):
+            thread = threading.Thread(target=event.wait, daemon=True)
+            thread.start()
+            started.append(thread)
+    except RuntimeError:
+        pass
+    event.set()
+    return len(started)
+"""
+
+
+def test_threads_are_bounded_for_whoever_runs_it(executor: LocalExecutor) -> None:
+    """The machine's root too, whom the per-user limit does not bind; and the next program has its own bound."""
+    for n_threads in (8, 20, 8):
+        execution = run(executor, THREADS, f"assert f() == {n_threads - 1}", Limits(threads=n_threads, cpu_s=5))
+
+        assert execution.passed, execution.message
+
+
+HOG = """
+import os, time
+def f():
+    for _ in range(8):
+        if os.fork() == 0:
+            block = bytearray(150 << 20)
+            for i in range(0, len(block), 4096):
+                block[i] = 1
+            time.sleep(5)
+            os._exit(0)
+    block = bytearray(150 << 20)
+    for i in range(0, len(block), 4096):
+        block[i] = 1
+    time.sleep(5)
+    return 1
+"""
+
+
+def test_memory_of_many_processes_is_bounded(executor: LocalExecutor) -> None:
+    """Each stays below what one may hold; together they would take six times as much."""
+    limits = Limits(memory_bytes=200 << 20, processes=16, cpu_s=20, wall_s=30)
+
+    executions = [run(executor, HOG, "assert f() == 1", limits), run(executor, "def f(): return 1", "f()", limits)]
+
+    assert executions[0].status is Status.MEMORY_EXCEEDED, executions[0]
+    assert executions[1].passed
+
+
+def test_no_group_is_left_after_close(executor: LocalExecutor) -> None:
+    run(executor, "def f(): return 1", "f()", Limits())
+    paths = groups(executor)
+    assert paths
+    assert all(os.path.isdir(path) for path in paths)
+
+    executor.close()
+
+    assert not any(os.path.exists(path) for path in paths)
+
+
+def test_no_group_is_left_when_a_judge_is_killed(executor: LocalExecutor) -> None:
+    run(executor, "def f(): return 1", "f()", Limits())
+    (worker,) = executor._crew._all
+    assert worker.facts is not None
+    paths = worker.facts["groups"]
+    os.kill(worker.facts["pid"], signal.SIGKILL)
+    worker.process.wait()
+
+    assert run(executor, "def f(): return 1", "f()", Limits()).passed
+
+    assert not any(os.path.exists(path) for path in paths)
+
+
+def test_no_group_is_left_when_the_caller_is_killed(executor: LocalExecutor) -> None:
+    script = (
+        "import time, codeeval as ce\n"
+        "executor = ce.LocalExecutor(workers=1)\n"
+        "print(*executor._crew.facts()['groups'], flush=True)\n"
+        "time.sleep(60)\n"
+    )
+    caller = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    assert caller.stdout is not None
+    paths = caller.stdout.readline().split()
+    assert paths
+    caller.kill()
+    caller.communicate()
+
+    deadline = time.monotonic() + 15
+    while any(os.path.exists(path) for path in paths) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(os.path.exists(path) for path in paths)
+
+
+def test_without_the_layer_there_is_no_group() -> None:
+    layers = tuple(name for name in Sandbox().layers if name != "cgroup")
+    with LocalExecutor(workers=1, sandbox=Sandbox(layers=layers)) as executor:
+        assert groups(executor) == []
+        assert "cgroup" not in executor.describe()["isolation"]["held"]
+
+
+MIXED = {
+    "/proc/self/cgroup": ["5:pids:/", "4:cpu,memory:/docker/abc", "0::/"],
+    "/proc/self/mountinfo": [
+        "36 31 0:33 /docker/abc /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory",
+        "40 31 0:36 / /sys/fs/cgroup/pids rw shared:3 - cgroup cgroup rw,pids",
+        "42 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw",
+    ],
+}
+UNIFIED = {
+    "/proc/self/cgroup": ["0::/user.slice/user@1000.service/app.slice/shell.scope"],
+    "/proc/self/mountinfo": ["30 25 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw,nsdelegate"],
+}
+CONTAINER = {
+    "/proc/self/cgroup": ["0::/"],
+    "/proc/self/mountinfo": ["30 25 0:26 / /sys/fs/cgroup ro - cgroup2 cgroup rw,nsdelegate"],
+}
+
+
+@pytest.mark.parametrize(
+    ("system", "controller", "first"),
+    [
+        (MIXED, "memory", ("/sys/fs/cgroup/memory", 1)),
+        (MIXED, "pids", ("/sys/fs/cgroup/pids", 1)),
+        (UNIFIED, "memory", ("/sys/fs/cgroup/user.slice/user@1000.service/app.slice", 2)),
+        (UNIFIED, "pids", ("/sys/fs/cgroup/user.slice/user@1000.service/app.slice", 2)),
+        (CONTAINER, "memory", ("/sys/fs/cgroup", 2)),
+    ],
+)
+def test_a_group_is_made_below_our_own_in_version_1_and_beside_it_in_version_2(
+    system: dict[str, list[str]], controller: str, first: tuple[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_cgroup, "_lines", system.__getitem__)
+
+    assert _cgroup._parents()[controller][0] == first
+
+
+def test_where_no_group_can_be_made_the_reason_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A place without the controller, which a plain directory is, and nothing is left in it."""
+    monkeypatch.setattr(_cgroup, "_parents", lambda: {"pids": [(str(tmp_path), 2)], "memory": []})
+
+    with pytest.raises(OSError, match="no control group with the controller pids"):
+        _cgroup.Group("codeeval-test", 0)
+
+    assert not list(tmp_path.iterdir())
+
+
+def test_groups_that_killed_workers_left_long_ago_are_cleared(tmp_path: Path) -> None:
+    old, new, foreign = (tmp_path / name for name in ("codeeval-old", "codeeval-new", "other"))
+    for path in (old, new, foreign):
+        path.mkdir()
+    for path in (old, foreign):
+        os.utime(path, (1, 1))
+
+    _cgroup._clear_stale(str(tmp_path), new.stat().st_mtime)
+
+    assert not old.exists()
+    assert new.exists()
+    assert foreign.exists()
