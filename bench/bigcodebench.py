@@ -1,15 +1,17 @@
 """BigCodeBench in its own environment: which canonical solutions pass, and are recorded verdicts reproduced?
 
     python bench/bigcodebench.py canonical --python ENV/bin/python --data ../shared/data [--subset hard]
+    python bench/bigcodebench.py null      --python ENV/bin/python --data ../shared/data [--subset hard]
     python bench/bigcodebench.py recorded  --python ENV/bin/python --data ../shared/data [--subset hard]
     python bench/bigcodebench.py speed     --python ENV/bin/python --data ../shared/data --original FOLDER
 
-ENV has the packages that the benchmark pins (`codeeval.environments`). `recorded` judges a model's completions under
-the protocol `bigcodebench` and compares with the record of the original evaluator. A time-out by the wall clock that
-used little CPU is what it is; one that was starved on a busy machine is run again alone, with more time. Prints each
-program that did not pass, or each verdict that differs; `--json` keeps every execution. `speed` judges the same
-completions with codeeval and with the original, whose package lies unpacked in FOLDER (`pip download --no-deps
-bigcodebench`, then unzip), and measures both with everything that they start.
+ENV has the packages that the benchmark pins (`codeeval.environments`). `null` answers each task with `pass`, and lists
+the tasks that this passes. `recorded` judges a model's completions under the protocol `bigcodebench` and compares with
+the record of the original evaluator. A time-out by the wall clock that used little CPU is what it is; one that was
+starved on a busy machine is run again alone, with more time. Prints each program that did not pass, or each verdict
+that differs; `--json` keeps every execution. `speed` judges the same completions with codeeval and with the original,
+whose package lies unpacked in FOLDER (`pip download --no-deps bigcodebench`, then unzip), and measures both with
+everything that they start.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ from typing import Any
 from measure import find_meter, machine
 
 import codeeval as ce
-from codeeval.benchmarks.bigcodebench import original_verdict
+from codeeval.formats import original_verdict
 
 HERE = Path(__file__).resolve().parent
 RECORDED = Path("recorded/qwen2.5-coder-1.5b-base/bigcodebench")
@@ -40,7 +42,7 @@ STARVED_SHARE = 0.02
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["canonical", "recorded", "speed"])
+    parser.add_argument("what", choices=["canonical", "null", "recorded", "speed"])
     parser.add_argument("--original", type=Path, help="folder that has the package bigcodebench, for speed")
     parser.add_argument("--python", required=True, help="the environment's interpreter")
     parser.add_argument("--data", type=Path, required=True, help="folder with benchmarks/ and recorded/")
@@ -50,14 +52,18 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--preload", help="modules joined by commas; by default what `preload_for` finds")
     parser.add_argument("--tasks", help="numbers of the tasks, joined by commas; by default all")
-    parser.add_argument("--json", type=Path, help="write every execution here")
+    parser.add_argument("--json", type=Path, help="append every execution to this file of JSON lines, as it comes")
     options = parser.parse_args()
     print(", ".join(f"{k} {v}" for k, v in machine().items()), f"; load {os.getloadavg()[0]:.1f}", flush=True)
     problems = _problems(options)
     if options.what == "speed":
         _speed(problems, options)
         return
-    solutions = _canonical(problems) if options.what == "canonical" else _recorded(options)
+    solutions = {
+        "canonical": lambda: {p.task_id: p.prompt + p.canonical_solution for p in problems},
+        "null": lambda: {p.task_id: p.prompt + "    pass\n" for p in problems},
+        "recorded": lambda: _recorded(options),
+    }[options.what]()
     programs = {
         p.task_id: p.suites["tests"].program(solutions[p.task_id], problem=p, limits=p.limits) for p in problems
     }
@@ -66,19 +72,19 @@ def main() -> None:
     print(f"preloaded: {' '.join(preload)} ({time.monotonic() - begin:.0f} s to find out)", flush=True)
     begin = time.monotonic()
     with ce.LocalExecutor(options.workers, python=options.python, preload=preload) as executor:
-        executions = dict(_judged(executor, programs))
+        executions = dict(_kept(_judged(executor, programs), options.json))
     wall_s = time.monotonic() - begin
-    if options.json:
-        options.json.write_text(json.dumps({task_id: e.to_dict() for task_id, e in executions.items()}, indent=0))
     cpu_s = sorted(execution.cpu_s for execution in executions.values())
     print(f"{len(programs)} programs: {_counts(executions)}")
     print(f"{sum(cpu_s):.0f} CPU s, median {cpu_s[len(cpu_s) // 2]:.3f} s; {wall_s:.0f} s of wall time")
     if options.what == "recorded":
         _compare(executions, options)
+    if options.what == "null":
+        print("passed:", ", ".join(task_id for task_id, e in executions.items() if e.passed) or "none")
 
 
 def _problems(options: argparse.Namespace) -> ce.ProblemSet:
-    version = options.version or ("v0.1.4" if options.what == "canonical" else "v0.1.0")
+    version = options.version or ("v0.1.4" if options.what in ("canonical", "null") else "v0.1.0")
     stem = "BigCodeBench-Hard" if options.subset == "hard" else "BigCodeBench"
     problems = ce.load(
         "bigcodebench",
@@ -88,10 +94,6 @@ def _problems(options: argparse.Namespace) -> ce.ProblemSet:
         source=options.data / "benchmarks" / f"{stem}-{version}.jsonl.gz",
     )
     return problems.subset(f"BigCodeBench/{n}" for n in options.tasks.split(",")) if options.tasks else problems
-
-
-def _canonical(problems: ce.ProblemSet) -> dict[str, str]:
-    return {p.task_id: p.prompt + p.canonical_solution for p in problems}
 
 
 def _recorded(options: argparse.Namespace) -> dict[str, str]:
@@ -116,6 +118,15 @@ def _judged(executor: ce.LocalExecutor, programs: Mapping[str, ce.Program]) -> I
         patient = dataclasses.replace(program.limits, wall_s=10 * program.limits.wall_s)
         execution = executor.run(dataclasses.replace(program, limits=patient))
         _tell(len(programs), len(programs), f"{task_id} (again)", execution)
+        yield task_id, execution
+
+
+def _kept(judged: Iterator[tuple[str, ce.Execution]], path: Path | None) -> Iterator[tuple[str, ce.Execution]]:
+    """Pass executions on, having written them down."""
+    for task_id, execution in judged:
+        if path is not None:
+            with path.open("a") as file:
+                file.write(json.dumps({"task_id": task_id, **execution.to_dict()}) + "\n")
         yield task_id, execution
 
 
@@ -165,7 +176,7 @@ def _speed(problems: ce.ProblemSet, options: argparse.Namespace) -> None:
         data = ["--data", str(options.data), "--subset", options.subset, "--python", options.python]
         preload = ",".join(ce.preload_for(problems, python=options.python)) if not options.preload else options.preload
         more = ["--tasks", numbers, "--workers", str(options.workers), "--preload", preload, "--json", str(ours)]
-        driver = [options.python, str(HERE / "drivers" / "drive_bigcodebench.py"), str(rows), str(theirs)]
+        driver = [options.python, str(HERE / "drivers" / "drive_bigcodebench_programs.py"), str(rows), str(theirs)]
         commands = {
             "codeeval": [sys.executable, str(HERE / "bigcodebench.py"), "recorded", *data, *more],
             "bigcodebench": [*driver, str(options.workers)],
@@ -178,7 +189,8 @@ def _speed(problems: ce.ProblemSet, options: argparse.Namespace) -> None:
                 print(log.read_text()[-2000:])
             took = f"{usage.cpu_s:.1f} | {usage.wall_s:.1f} | {usage.cpu_s / len(texts):.3f}"
             print(f"| {tool} | {took} |", flush=True)
-        passed = {task_id for task_id, row in json.loads(ours.read_text()).items() if row["status"] == "passed"}
+        rows_of_ours = map(json.loads, ours.read_text().splitlines())
+        passed = {row["task_id"] for row in rows_of_ours if row["status"] == "passed"}
         original = {task_id for task_id, status in json.loads(theirs.read_text()).items() if status == "pass"}
     print(f"\npass flags differ on {sorted(passed ^ original) or 'no task'}; {len(passed)} and {len(original)} pass")
 

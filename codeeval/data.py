@@ -19,8 +19,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from codeeval import errors
-from codeeval.errors import ChecksumMismatch, DatasetError, DatasetUnavailable, InvalidProblem, ResultsError
+from codeeval.errors import (
+    ChecksumMismatch,
+    DatasetError,
+    DatasetUnavailable,
+    InvalidProblem,
+    ResultsError,
+    require,
+)
 from codeeval.jsonl import read_rows
 
 __all__ = [
@@ -339,8 +345,8 @@ def _chosen(name: str, places: Sequence[Place], source: Source | None) -> Sequen
 
 
 def _read_parquet(path: str | os.PathLike[str]) -> list[Row]:
-    parquet = errors.require("pyarrow.parquet", extra="all", what="reading Parquet")
-    arrow = errors.require("pyarrow", extra="all", what="reading Parquet")
+    parquet = require("pyarrow.parquet", extra="all", what="reading Parquet")
+    arrow = require("pyarrow", extra="all", what="reading Parquet")
     try:
         rows: list[Row] = parquet.read_table(os.fspath(path)).to_pylist()
     except (arrow.ArrowException, UnicodeDecodeError) as error:

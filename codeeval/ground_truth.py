@@ -45,7 +45,7 @@ def ground_truth(
         progress: shows a progress bar; None: in a notebook or a terminal.
 
     Raises:
-        ExecutionError: programs can't be executed here.
+        ExecutionError: programs can't be executed here; ToolchainMissing: not those of some problem's language.
         ValueError: there are no problems.
     """
     if executor is None:
@@ -56,8 +56,8 @@ def ground_truth(
         raise ValueError(f"there is nothing to find out about: {problems!r}")
     digests = {problem.task_id: problem.digest() for problem in problems}
     solved = [problem.task_id for problem in problems if problem.has_canonical_solution]
-    fingerprint = executor_description(executor, problems)["fingerprint"]
-    kept = _Kept(fingerprint)
+    facts = executor_description(executor, problems)
+    kept = _Kept(facts["fingerprint"])
     known = {} if fresh else kept.outcomes(digests[task_id] for task_id in solved)
     unknown = [task_id for task_id in solved if digests[task_id] not in known]
     if unknown:
@@ -69,8 +69,8 @@ def ground_truth(
         outcomes=MappingProxyType({task_id: known[digests[task_id]] for task_id in solved}),
         without_solution=tuple(problem.task_id for problem in problems if not problem.has_canonical_solution),
         digests=MappingProxyType(digests),
-        fingerprint=fingerprint,
-        executor=executor.describe(),
+        fingerprint=executor.fingerprint(),
+        executor=MappingProxyType(facts),
     )
 
 

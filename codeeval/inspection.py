@@ -8,9 +8,9 @@ import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from codeeval import languages
 from codeeval.errors import ResultsError
 from codeeval.formats import read_results
+from codeeval.languages import get as language_named
 from codeeval.problem import Problem
 from codeeval.program import Check, Execution
 from codeeval.results import Results
@@ -106,7 +106,7 @@ def _files(problem: Problem, attempts: Iterable[Attempt]) -> dict[str, str]:
 
 def _suffix(language: str) -> str:
     try:
-        return languages.get(language).suffix.removeprefix("_test")  # Go's tests alone are named so
+        return language_named(language).suffix.removeprefix("_test")  # Go's tests alone are named so
     except ValueError:
         return f".{language}"
 

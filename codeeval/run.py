@@ -140,6 +140,8 @@ class Run:
         self._free: dict[str, list[int]] = {}  # task_id → indices that have no sample yet
         self._protocols: dict[str, dict[str, str]] = {}  # suite → task_id → protocol of its programs
         self.manifest = _manifest(problems, sampler, n_samples, self._executor_facts, settings)
+        if executor is not None and self._executor_facts is not None:
+            self.manifest["ground_truth"] = _ground_truth(problems, executor, self._executor_facts)
         self._directory: RunDirectory | None = None
         if out is not None:
             self._directory = RunDirectory(out, self.manifest, compare_sampler=not self._fixed_indices)
@@ -561,7 +563,7 @@ def _manifest(
         "max_unjudged": settings.max_unjudged,
         "metadata": dict(metadata) if metadata else None,
         "rerun": rerun.describe() if rerun is not None else None,
-        "ground_truth": _ground_truth(problems, executor_facts["fingerprint"]) if executor_facts is not None else None,
+        "ground_truth": None,
         "started": _now(),
         "finished": None,
         "task_ids": list(problems.task_ids),
@@ -569,7 +571,7 @@ def _manifest(
     return dict(json.loads(json.dumps(manifest, default=str)))  # as it will be read back, tuples as lists
 
 
-def _ground_truth(problems: ProblemSet, fingerprint: str) -> dict[str, Any] | None:
+def _ground_truth(problems: ProblemSet, executor: Executor, facts: Mapping[str, Any]) -> dict[str, Any] | None:
     """Give what is known of which problems this executor can judge.
 
     Raises:
@@ -578,10 +580,12 @@ def _ground_truth(problems: ProblemSet, fingerprint: str) -> dict[str, Any] | No
     truth = problems.ground_truth
     if truth is None:
         return None
-    if truth.fingerprint != fingerprint:
+    known_tools = truth.executor.get("toolchains", {})
+    other_tools = [name for name, tools in facts.get("toolchains", {}).items() if known_tools.get(name) != tools]
+    if truth.fingerprint != executor.fingerprint() or other_tools:
         raise ValueError(
-            "these problems are judged_by what another executor's ground truth says (another interpreter, other "
-            "packages or layers of isolation); find it out for this one: codeeval.ground_truth(problems, executor)"
+            "these problems are judged_by what another executor's ground truth says (another interpreter or compiler, "
+            "other packages or layers); find it out for this one: codeeval.ground_truth(problems, executor)"
         )
     return truth.to_dict(problems.task_ids)
 

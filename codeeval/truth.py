@@ -53,7 +53,7 @@ class GroundTruth:
     fingerprint: str
     "That of the executor; another one may judge other problems."
     executor: Mapping[str, Any]
-    "What the executor says of itself."
+    "What the executor says of itself, with the toolchains of the problems' languages."
 
     @property
     def passed(self) -> tuple[str, ...]:
@@ -114,11 +114,12 @@ class GroundTruth:
 
     def __reduce__(self) -> tuple[Any, ...]:
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return _rebuild, (fields | {"outcomes": dict(self.outcomes), "digests": dict(self.digests)},)
+        return _rebuild, (fields | {name: dict(fields[name]) for name in _MAPPINGS},)
 
 
 _REASON_CHARS = 300
+_MAPPINGS = ("outcomes", "digests", "executor")
 
 
 def _rebuild(fields: dict[str, Any]) -> GroundTruth:
-    return GroundTruth(**(fields | {name: MappingProxyType(fields[name]) for name in ("outcomes", "digests")}))
+    return GroundTruth(**(fields | {name: MappingProxyType(fields[name]) for name in _MAPPINGS}))

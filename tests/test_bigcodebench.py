@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 import codeeval as ce
-from codeeval.benchmarks.bigcodebench import DOMAINS, original_verdict
+from codeeval.benchmarks.bigcodebench import DOMAINS
 from codeeval.errors import ChecksumMismatch, DatasetError, InvalidProblem
 from codeeval.executors.local import LocalExecutor
+from codeeval.formats import original_verdict
 from codeeval.program import Execution, Status, TestResult
 
 TESTS = """
@@ -82,6 +83,7 @@ def test_a_row_becomes_a_problem_to_complete(file: Path) -> None:
     assert "\ndef " in problem.stop
     assert problem.metadata["libs"] == ["json", "datetime"]
     assert problem.metadata["domain"] == ["System", "Time"]
+    assert problem.metadata["needs"] == []
     assert problem.metadata["doc_struct"] == {"description": ["Sort."], "reqs": ["json"]}
 
 
@@ -141,6 +143,17 @@ def test_calibration_forgives_a_forgotten_import(executor: LocalExecutor, file: 
     assert judge(executor, plain, answer).status is Status.FAILED
 
 
+def test_limits_follow_the_task_and_the_protocol(tmp_path: Path) -> None:
+    source = write(tmp_path / "rows.jsonl", [row(1), row(461), row(417)])
+
+    default = ce.load("bigcodebench", source=source, verify=False)
+    original = ce.load("bigcodebench", protocol="bigcodebench", source=source, verify=False)
+
+    assert [(p.limits.cpu_s, p.limits.wall_s) for p in default] == [(30, 90), (30, 300), (240, 720)]
+    assert {p.limits.wall_s for p in original} == {241}
+    assert {(p.limits.network, p.limits.processes) for p in [*default, *original]} == {("loopback", 32)}
+
+
 def test_null_answers_fail(executor: LocalExecutor, file: Path) -> None:
     problems = ce.load("bigcodebench", source=file, verify=False)
     prompt = problems[0].prompt
@@ -159,6 +172,23 @@ def test_problems_are_filtered_by_library_and_domain(file: Path) -> None:
     assert problems.filter(libs=lambda libs: len(libs) > 2).task_ids == ("BigCodeBench/1",)
     with pytest.raises(ValueError, match="has the metadata 'lib'; did you mean 'libs'"):
         problems.filter(lib="json")
+
+
+def test_a_task_that_needs_what_a_program_does_not_have_says_so(tmp_path: Path) -> None:
+    source = write(tmp_path / "rows.jsonl", [row(100), row(101), row(177)])
+
+    problems = ce.load("bigcodebench", source=source, verify=False)
+
+    assert [p.metadata["needs"] for p in problems] == [[], ["internet"], ["nltk_data"]]
+    assert problems.filter(needs=lambda needs: not needs).task_ids == ("BigCodeBench/100",)
+
+
+def test_only_the_first_version_of_task_1006_needs_the_internet(tmp_path: Path) -> None:
+    source = write(tmp_path / "rows.jsonl", [row(1006)])
+
+    first, last = (ce.load("bigcodebench", version=v, source=source, verify=False)[0] for v in ("v0.1.0", "v0.1.4"))
+
+    assert (first.metadata["needs"], last.metadata["needs"]) == (["internet"], [])
 
 
 def test_every_library_is_of_one_domain() -> None:
@@ -222,7 +252,12 @@ def test_executions_have_the_statuses_of_the_original() -> None:
         "fail",
         {"ALL": "SyntaxError: no"},
     )
-    for status in (Status.TIMED_OUT, Status.CRASHED, Status.EARLY_EXIT):
+    for status in (Status.TIMED_OUT, Status.CRASHED, Status.OUTPUT_EXCEEDED):
         assert original_verdict(Execution(status=status, tests=unheard)) == ("timeout", {})
+    assert original_verdict(Execution(status=Status.EARLY_EXIT, exit_code=0)) == ("timeout", {})
+    assert original_verdict(Execution(status=Status.EARLY_EXIT, message="raised SystemExit(1)")) == (
+        "fail",
+        {"ALL": "raised SystemExit(1)"},
+    )
     with pytest.raises(ValueError, match="a fault of ours: no network"):
         original_verdict(Execution(status=Status.SANDBOX_ERROR, message="no network"))

@@ -135,7 +135,7 @@ MIXED = row("Mbpp/3", "def f(x):\n    return x\n", [], [[10**9], [[0.5]], [10**9
         ("[0.5 + 9e-7] if x == [0.5] else x", True, True),
         ("[0.5 + 9e-6] if x == [0.5] else x", False, False),
         ("(0.5,) if x == [0.5] else x", False, False),
-        ("[[0.5 + 9e-7]] if x == [[0.5]] else x", True, True),
+        ("[[0.5 + 9e-7]] if x == [[0.5]] else x", False, True),
         ("x + 1 if x == 10**9 and n == 3 else x", False, True),  # floats were expected before
         ("x + 1 if x == 10**9 and n == 1 else x", False, False),
     ],
@@ -150,14 +150,24 @@ def test_evalplus_keeps_a_tolerance_once_it_has_one(
         assert verdict is passes(problem, code)["plus"], protocol
 
 
-def test_evalplus_has_no_tolerance_for_nested_floats_of_their_own(tmp_path: Path, passes: Passes) -> None:
-    nested = MIXED | {"plus_input": [[[[0.5]]]]}
-    code = "def f(x):\n    return [[0.5 + 9e-7]]"
+@pytest.mark.parametrize("answer", ["[[0.5]]", "(1, 0.5)"])
+def test_nested_and_mixed_floats_must_be_equal(tmp_path: Path, passes: Passes, answer: str) -> None:
+    entry = row("Mbpp/3", f"def f(x):\n    return {answer}\n", [], [[1]])
+    near = f"def f(x):\n    return {answer.replace('0.5', '0.5 + 9e-7')}"
 
-    (default,), (evalplus,) = loaded(tmp_path, nested), loaded(tmp_path, nested, protocol="evalplus")
+    for protocol in ("default", "evalplus"):
+        (problem,) = loaded(tmp_path, entry, protocol=protocol)
+        assert passes(problem, problem.canonical_solution)["plus"]
+        assert not passes(problem, near)["plus"], protocol
 
-    assert passes(default, code)["plus"]
-    assert not passes(evalplus, code)["plus"]
+
+def test_a_task_s_own_tolerance_holds_for_all_its_floats(tmp_path: Path, passes: Passes) -> None:
+    entry = row("Mbpp/3", "def f(x):\n    return (1, [0.5])\n", [], [[1]], atol=1e-4)
+
+    (problem,) = loaded(tmp_path, entry)
+
+    assert passes(problem, "def f(x):\n    return (1, [0.50009])")["plus"]
+    assert not passes(problem, "def f(x):\n    return (1, [0.502])")["plus"]
 
 
 def test_limits_come_from_the_canonical_solution_s_time(tmp_path: Path) -> None:

@@ -481,6 +481,26 @@ def test_programs_in_several_languages_share_an_executor() -> None:
     assert [executions[i].status.value for i in range(4)] == ["passed", "passed", "passed", "failed"]
 
 
+def test_workers_for_other_paths_replace_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A toolchain outside of the system's directories needs workers that can read it, but not more workers."""
+    tool = tmp_path / "tools" / "bin" / "shell"
+    tool.parent.mkdir(parents=True)
+    tool.write_text('#!/bin/sh\nexec /bin/sh "$@"\n')
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tool.parent}:/usr/bin:/bin")
+    near, far = broken_language(), broken_language(name="far", title="Far", tools={"sh": ("shell",)})
+    look = f"test -e {tool}"
+
+    with ce.LocalExecutor(workers=1, languages=[near, far]) as executor:
+        seen, n_workers = [], []
+        for language in (near, far, near, far):
+            seen.append(run(executor, language, look).status is Status.PASSED)
+            n_workers.append(len(executor._crew._all))
+
+    assert seen == [False, True, False, True]
+    assert max(n_workers) == 1
+
+
 def test_an_unknown_language_is_said_to_be_unknown(executor: ce.LocalExecutor) -> None:
     odd = Program(
         files={"main.x": ""},

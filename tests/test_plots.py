@@ -17,6 +17,7 @@ pytest.importorskip("matplotlib", reason="needs matplotlib: pip install 'codeeva
 from codeeval import plots
 from codeeval.comparison import compare_many
 from codeeval.history import History
+from codeeval.leaderboard import Leaderboard, leaderboard
 from codeeval.metrics import PassAtK
 from codeeval.program import Execution, Status
 from codeeval.results import Estimate, Results
@@ -61,7 +62,15 @@ FIGURES: dict[str, Any] = {
     "status_bars": lambda: plots.status_bars({"a": RUN, "b": RUN}),
     "runtime_distribution": lambda: plots.runtime_distribution(RUN),
     "learning_curve": lambda: plots.learning_curve(a_history([0.2, float("nan"), 0.4])),
+    "board_chart": lambda: plots.board_chart(a_board()),
+    "rating_intervals": lambda: plots.rating_intervals(a_board().ratings("complete", replicates=20)),
 }
+
+
+def a_board() -> Leaderboard:
+    runs = [a_run([[True], [i > 0], [i > 1], [i > 2]]) for i in range(4)]
+    several = {f"m{i}": {"complete": runs[i], "instruct": runs[0]} for i in range(4)}
+    return leaderboard({**several, "base": {"complete": runs[1]}})
 
 
 def text_of(figure: Any) -> str:
@@ -107,6 +116,8 @@ def test_every_axis_that_counts_says_what(name: str) -> None:
         "status_bars": ["share of attempts (%)"],
         "runtime_distribution": ["CPU time per attempt (s)", "attempts done within (%)"],
         "learning_curve": ["step", "pass@1"],
+        "board_chart": ["pass@1 (%)", "complete", "instruct", "average"],
+        "rating_intervals": ["Bradley-Terry rating (400 points: odds of ten to one)", "95 % interval"],
     }
 
     said = text_of(FIGURES[name]())
@@ -270,6 +281,19 @@ class TestRefusals:
             plots.learning_curve(a_history([float("nan")]))
         with pytest.raises(ValueError, match="at least one comparison"):
             plots.comparison_forest([])
+
+    def test_a_board_without_a_score_is_refused(self) -> None:
+        with pytest.raises(ValueError, match="at least one model with a score"):
+            plots.board_chart(leaderboard({"m": a_run([[None]])}))
+        with pytest.raises(ValueError, match="at least one rated model"):
+            plots.rating_intervals(leaderboard({"m": RUN}).ratings(replicates=5))
+
+
+def test_a_board_shows_its_best_models_and_says_how_many_it_leaves_out() -> None:
+    said = text_of(plots.board_chart(a_board(), top=2)).replace("\n", " ")
+
+    assert [name in said for name in ("m3", "m2", "m1", "base")] == [True, True, False, False]
+    assert "3 models not drawn" in said
 
 
 @pytest.mark.parametrize("name", ["_hidden", "$\\frac{", "a $x$ b", "\x1b[2J\u202e", "<script>", "n" * 500])

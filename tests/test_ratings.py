@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -81,7 +82,7 @@ def test_ties_and_missing_verdicts_are_no_battles() -> None:
 
 
 def test_a_model_without_a_battle_has_no_rating() -> None:
-    ratings = bradley_terry([[1, 0], [0, 1], [np.nan, np.nan]], replicates=20)
+    ratings = bradley_terry(np.array([[1, 0], [0, 1], [np.nan, np.nan]]), replicates=20)
 
     assert ratings.value[:2].tolist() == [1000, 1000]
     assert np.isnan([ratings.value[2], ratings.median[2], ratings.ci_low[2], ratings.ci_high[2]]).all()
@@ -155,9 +156,9 @@ def test_the_same_seed_gives_the_same_intervals() -> None:
         ([[1, 0]], {"l2": 0}, "l2 must be"),
     ],
 )
-def test_wrong_arguments_are_named(passed: list[object], options: dict[str, object], said: str) -> None:
+def test_wrong_arguments_are_named(passed: Any, options: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=said):
-        bradley_terry(passed, **options)  # type: ignore[arg-type]  # wrong on purpose
+        bradley_terry(passed, **options)
 
 
 class TestRankCorrelation:

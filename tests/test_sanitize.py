@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -50,6 +53,45 @@ def test_a_worker_that_dies_is_told_with_its_samples() -> None:
 
     with pytest.raises(WorkerLost, match="exit code 3 on one of the samples add/"):
         ce.sanitize(ROWS, PROBLEMS, extractor=extractor, workers=2)
+
+
+def test_workers_in_an_endless_loop_die_with_a_caller_that_is_killed(tmp_path: Path) -> None:
+    script = (
+        "import codeeval as ce, os, pathlib\n"
+        "p = ce.Problem.from_test('add/0', 'def add(a, b):\\n', 'assert add(1, 2) == 3', 'add')\n"
+        "def endless(sample, problem):\n"
+        f"    pathlib.Path({str(tmp_path)!r}, str(os.getpid())).touch()\n"
+        "    while True: pass\n"
+        "ce.sanitize([{'task_id': 'add/0', 'completion': ''}] * 200, [p], extractor=endless, workers=2)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", script]) as caller:
+        assert wait_until(lambda: len(list(tmp_path.iterdir())) == 2), "the workers did not start"
+        pids = [int(path.name) for path in tmp_path.iterdir()]
+
+        caller.kill()
+        caller.wait()
+
+    try:
+        assert wait_until(lambda: not any(map(is_running, pids)))
+    finally:
+        for pid in filter(is_running, pids):
+            os.kill(pid, signal.SIGKILL)
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def wait_until(is_so: Callable[[], bool], within_s: float = 60) -> bool:
+    deadline = time.monotonic() + within_s
+    while not is_so():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
 
 
 def test_a_script_on_stdin_without_a_main_guard_sanitizes_in_parallel() -> None:
@@ -110,3 +152,13 @@ def test_samples_that_cannot_pass_are_found_before_anything_runs() -> None:
     assert (("add/3", 0), ("add/4", 2)) == found.truncated
     assert ("sub/0",) == found.unknown
     assert "truncated       2  add/3[0], add/4[2]" in str(found)
+
+
+def test_tasks_with_fewer_samples_than_wanted_are_found() -> None:
+    samples = [ce.Sample(task_id=p.task_id, completion="    return a + b", index=i) for i in (0, 1) for p in PROBLEMS]
+
+    whole, short = (ce.syncheck(some, PROBLEMS, n_samples=2) for some in (samples, samples[:-1]))
+
+    assert whole.is_clean
+    assert ((PROBLEMS[-1].task_id, 1),) == short.short
+    assert not short.is_clean

@@ -19,10 +19,10 @@ from typing import Any, Literal
 from codeeval.data import CachedFile, Fetched, HubFile, Row, Source, fetch
 from codeeval.errors import DatasetError, InvalidProblem
 from codeeval.problem import Problem, ProblemSet
-from codeeval.program import Execution, Limits, Status
+from codeeval.program import Limits
 from codeeval.suites import UnittestSuite
 
-__all__ = ["DOMAINS", "bigcodebench", "bigcodebench_hard", "original_verdict"]
+__all__ = ["DOMAINS", "NEEDS", "bigcodebench", "bigcodebench_hard"]
 
 Split = Literal["complete", "instruct"]
 Subset = Literal["full", "hard"]
@@ -65,9 +65,9 @@ def bigcodebench(
 ) -> ProblemSet:
     """Load BigCodeBench.
 
-    Each problem's metadata has `libs` (the libraries that the reference uses), `domain` (theirs, of seven) and
-    `doc_struct` (the docstring's parts: description, params, returns, reqs, raises, examples, notes), and in version
-    v0.1.0 of Hard `question` and `score`.
+    Each problem's metadata has `libs` (the libraries that the reference uses), `domain` (theirs, of seven), `needs`
+    (what its tests need beyond packages; see `NEEDS`) and `doc_struct` (the docstring's parts: description, params,
+    returns, reqs, raises, examples, notes), and in version v0.1.0 of Hard `question` and `score`.
 
     Args:
         split: `complete` asks for the body of a function with a docstring; `instruct` asks in words, of chat models.
@@ -93,7 +93,7 @@ def bigcodebench(
         if value not in known:
             raise ValueError(f"bigcodebench has the {what}s {', '.join(map(repr, known))}, but got {value!r}")
     found = _fetch(subset, version, source, verify)
-    how = _How(split=split, calibrated=calibrated, protocol=protocol)
+    how = _How(split=split, version=version, calibrated=calibrated, protocol=protocol)
     sha256 = _SHA256[subset, version]
     label = f"{version}-{split}" + ("" if calibrated else "-plain")
     return ProblemSet(
@@ -134,35 +134,12 @@ def bigcodebench_hard(
     )
 
 
-def original_verdict(execution: Execution) -> tuple[str, dict[str, str]]:
-    """Give (status, details) as the benchmark's own result files have them.
-
-    The status is `pass`, `fail` or `timeout`, which there also stands for a process that died without a word. The
-    details are each failing test's traceback by the name of its method, or `ALL` where the tests could not be run.
-
-    Raises:
-        ValueError: the execution is no verdict, but a fault of the machine's.
-    """
-    if not execution.judged:
-        raise ValueError(f"only verdicts have one of the benchmark's, but this is a fault of ours: {execution.message}")
-    if execution.passed:
-        return "pass", {}
-    ran = {test.name for test in execution.tests if test.passed or not test.message.startswith("no verdict")}
-    if execution.status in _DEAD:
-        return "timeout", {}
-    failed = {test.name.rpartition(".")[2]: test.message for test in execution.tests if not test.passed}
-    return "fail", failed if ran else {"ALL": execution.message}
-
-
-#: The evaluator hears nothing of programs that end so, and takes that for a time-out.
-_DEAD = frozenset({Status.TIMED_OUT, Status.CRASHED, Status.EARLY_EXIT, Status.OUTPUT_EXCEEDED})
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _How:
     """In which form problems are wanted."""
 
     split: Split
+    version: str
     calibrated: bool
     protocol: Protocol
 
@@ -205,11 +182,11 @@ def _problem(row: Row, how: _How) -> Problem:
         style="chat" if is_chat else "completion",
         stop=() if is_chat else _STOP,
         limits=_limits(task_id, how.protocol),
-        metadata=_metadata(row),
+        metadata=_metadata(row, how.version),
     )
 
 
-def _metadata(row: Row) -> Mapping[str, Any]:
+def _metadata(row: Row, version: str) -> Mapping[str, Any]:
     """Read the fields that are texts of other data.
 
     Raises:
@@ -224,7 +201,11 @@ def _metadata(row: Row) -> Mapping[str, Any]:
         raise InvalidProblem(f"{row['task_id']}: libs must be a list of names, but got {row['libs']!r:.200}")
     domain = sorted({_DOMAIN_BY_LIBRARY[name] for name in libs if name in _DOMAIN_BY_LIBRARY})
     more = {field: row[field] for field in ("question", "score", "q_idx") if field in row}
-    return MappingProxyType({"libs": libs, "domain": domain, "doc_struct": doc_struct, **more})
+    numbers_by_need = {**NEEDS, "internet": (*NEEDS["internet"], *((1006,) if version == "v0.1.0" else ()))}
+    needs = [
+        need for need, numbers in numbers_by_need.items() if row["task_id"] in map("BigCodeBench/{}".format, numbers)
+    ]
+    return MappingProxyType({"libs": libs, "domain": domain, "needs": needs, "doc_struct": doc_struct, **more})
 
 
 # ------------------------------------------------------------------------------------------------ limits
@@ -235,8 +216,16 @@ _DEFAULT = Limits(
 )
 #: 240 s for the tests, and one more. It has no limit of CPU time; this is what four processes use in that time.
 _ORIGINAL = replace(_DEFAULT, cpu_s=4 * 241.0, wall_s=241.0, memory_bytes=30 << 30)
-#: Task number → (CPU, wall) seconds where the reference itself takes a third of the default's or more.
-_SLOW: Mapping[int, tuple[float, float]] = MappingProxyType({})
+#: Task number → (CPU, wall) seconds for those whose reference takes longest: a multiple of what it takes, as they train
+#: (0 20 43 99 102 224 289 294 417 418 419 428 451 608 614) or sleep (461 1040 1104).
+_SLOW: Mapping[int, tuple[float, float]] = MappingProxyType(
+    {
+        **dict.fromkeys((20, 43, 224, 294, 428, 451, 608, 614), (60.0, 180.0)),
+        **dict.fromkeys((0, 99, 418, 419), (120.0, 360.0)),
+        **dict.fromkeys((102, 289, 417), (240.0, 720.0)),
+        **dict.fromkeys((461, 1040, 1104), (30.0, 300.0)),
+    }
+)
 
 
 def _limits(task_id: str, protocol: Protocol) -> Limits:
@@ -247,7 +236,18 @@ def _limits(task_id: str, protocol: Protocol) -> Limits:
     return replace(_DEFAULT, cpu_s=cpu_s, wall_s=wall_s)
 
 
-# ------------------------------------------------------------------------------------------------ domains
+# ------------------------------------------------------------------------------------------------ needs, domains
+
+NEEDS: Mapping[str, tuple[int, ...]] = MappingProxyType(
+    {
+        "internet": (101, 176, 314, 590, 1005, 1012),
+        "nltk_data": (177, 290, 332, 334, 376, 383, 633, 635, 655, 658, 726, 734, 806, 808, 849, 940, 1109),
+    }
+)
+"""What the reference needs and a program does not have by default → numbers of the tasks, found by running them.
+
+`internet` is never given, and in version v0.1.0 task 1006 needs it too; `nltk_data` are folders of NLTK that must be
+readable in the box."""
 
 DOMAINS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {

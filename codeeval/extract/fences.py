@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from codeeval import languages
 from codeeval.assembly import defines
 from codeeval.extract.extraction import Extraction, is_whole
 from codeeval.extract.plain import continuation
+from codeeval.languages import get as language_named
 from codeeval.problem import Problem
 from codeeval.sample import Sample
 
@@ -124,7 +124,7 @@ def is_language(tag: str, language: str) -> bool:
 @functools.cache
 def _aliases(language: str) -> frozenset[str]:
     try:
-        record = languages.get(language)
+        record = language_named(language)
     except ValueError:  # one that we know nothing of
         return frozenset()
     return frozenset({record.name, record.title.lower(), *record.aliases})

@@ -14,13 +14,15 @@ Source: evalplus/sanitize.py 0.3.1, bigcodebench/sanitize.py 0.2.5.
 from __future__ import annotations
 
 import ast
+import itertools
 import re
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from codeeval.extract.calibration import calibrated
 from codeeval.extract.extraction import Extraction, is_whole
-from codeeval.extract.syntax import parse, state_of
+from codeeval.extract.syntax import Verdict, nodes_of, verdict_on
 from codeeval.problem import Problem
 from codeeval.sample import Sample
 
@@ -64,87 +66,140 @@ def _sanitized(sample: Sample, problem: Problem, rules: _Rules) -> Extraction:
         text = f"{problem.prompt}\n{text}"
     elif rules.calibrates:
         text = calibrated(text, problem)
-    code = _reassembled(text.strip() if rules.is_stripped_first else text, problem.entry_point, rules).strip()
-    if not code:
-        return Extraction(code=_longest_run(text), rule=f"{rules.name}, longest run of lines")
+    stripped = text.strip() if rules.is_stripped_first else text
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # invalid escapes: the candidate's business
+        run, tree = _longest_run(stripped)
+        code = _reassembled(run, tree, problem.entry_point, rules).strip() if tree is not None else ""
+        if not code:
+            if stripped != text:
+                run, _ = _longest_run(text)
+            return Extraction(code=run, rule=f"{rules.name}, longest run of lines")
     return Extraction(code=code, rule=rules.name)
 
 
-def _longest_run(text: str) -> str:
+def _longest_run(text: str) -> tuple[str, ast.Module | None]:
     """Give the run of two or more lines that parses and has most lines that aren't blank; of equals, the first.
 
-    Where there is none, the first line.
+    Where there is none, the first line. Beside it its syntax tree, where it has one.
     """
-    lines = text.split("\n")
+    runs = _Runs(text)
     filled = [0]  # filled[i]: lines that aren't blank among the first i
-    for line in lines:
+    for line in runs.lines:
         filled.append(filled[-1] + bool(line.strip()))
     begin, end, most = 0, 1, 0
-    attempts = _Attempts(len(text))
-    for i in range(len(lines)):
-        if filled[-1] - filled[i] <= most or attempts.are_used_up:
+    for i in range(len(runs.lines)):
+        if filled[-1] - filled[i] <= most or runs.are_used_up:
             break
-        for j in range(_broken_at(lines, i, attempts), i + 1, -1):  # lines[i:j]
-            if filled[j] - filled[i] <= most:
+        j = runs.broken_at(i)
+        for steps in itertools.count():
+            if j <= i + 1 or filled[j] - filled[i] <= most:
                 break
-            if attempts.state("\n".join(lines[i:j])) == "whole":
+            if runs.verdict(i, j).state == "whole":
                 most = filled[j] - filled[i]
-                begin, end = i, _without_blank_end(lines, i, j, attempts)
+                begin, end = i, runs.without_blank_end(i, j)
                 break
-    return "\n".join(lines[begin:end])
+            j = runs.opening(i, j) if steps >= _PATIENCE else j - 1
+    return "\n".join(runs.lines[begin:end]), runs.verdict(begin, end).tree
 
 
-class _Attempts:
-    """Bounds how much is parsed, so that hostile text takes time in proportion; real answers stay far below."""
+#: How many lines are taken off an unfinished run one by one, before the parser is asked where the open thing began.
+_PATIENCE = 2
 
-    def __init__(self, n_chars: int) -> None:
-        self._left = 60 * n_chars + 500_000
+
+class _Runs:
+    """The runs of lines of a text, and what the parser says of each.
+
+    Bounds how much is parsed, so that hostile text takes time in proportion; real answers stay far below.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.lines = text.split("\n")
+        self._left = 60 * len(text) + 500_000
+        self._verdicts: dict[tuple[int, int], Verdict] = {}
+        # To Python, a line may also end at \r, and then it counts them in another way.
+        self._are_counted_alike = "\r" not in text and "\f" not in text
 
     @property
     def are_used_up(self) -> bool:
         return self._left <= 0
 
-    def state(self, code: str) -> str:
+    def verdict(self, i: int, j: int) -> Verdict:
+        """Give what the parser says of lines[i:j]."""
+        verdict = self._verdicts.get((i, j))
+        if verdict is None:
+            verdict = self._verdicts[i, j] = self._parsed(i, j)
+        return verdict
+
+    def _parsed(self, i: int, j: int, *, may_go_on: bool = True) -> Verdict:
+        code = "\n".join(self.lines[i:j])
         self._left -= len(code) + 200
-        return "broken" if self.are_used_up else state_of(code)
+        return Verdict("broken") if self.are_used_up else verdict_on(code, may_go_on=may_go_on)
+
+    def broken_at(self, i: int) -> int:
+        """Give the largest j for which lines[i:j] isn't broken; what is broken stays so whatever follows."""
+        code = self._first_code(i)
+        if code is not None:
+            return code  # it is indented
+        sound, step = i, 1
+        if i == 0:
+            line = self.verdict(0, len(self.lines))
+            if line.state != "broken":
+                return len(self.lines)  # mostly, the text is one program
+            if self._breaks(0, line.line - 1):
+                return line.line - 1
+        while True:
+            j = min(sound + step, len(self.lines))
+            verdict = self.verdict(i, j)
+            if verdict.state == "broken":
+                break
+            if j == len(self.lines):
+                return j
+            sound, step = j, 2 * step
+        if self._breaks(i, i + verdict.line - 1):
+            return i + verdict.line - 1
+        broken = j
+        while broken - sound > 1:
+            middle = (sound + broken) // 2
+            if self.verdict(i, middle).state == "broken":
+                broken = middle
+            else:
+                sound = middle
+        return sound
+
+    def _breaks(self, i: int, j: int) -> bool:
+        """Say whether it is line j, the one at which the parser gave up, that breaks lines[i:]."""
+        if not self._are_counted_alike or not i <= j < len(self.lines):
+            return False
+        return (j == i or self.verdict(i, j).state != "broken") and self.verdict(i, j + 1).state == "broken"
+
+    def _first_code(self, i: int) -> int | None:
+        """Give the first line from i on that is neither blank nor comment, if it is indented, as no program begins."""
+        for j in range(i, len(self.lines)):
+            line = self.lines[j]
+            code = line.lstrip(" \t")
+            if code and code[0] not in "#\r\f\v\\" and not code.isspace():
+                return j if code != line else None
+        return None
+
+    def opening(self, i: int, j: int) -> int:
+        """Give the end of the next shorter run that lines[i:j], which is unfinished, leaves to be tried."""
+        if self._are_counted_alike:
+            verdict = self._parsed(i, j, may_go_on=False)
+            # "'(' was never closed", "unterminated triple-quoted string": it stays open in all runs that hold it.
+            if verdict.state == "unfinished" and i < i + verdict.line - 1 < j:
+                return i + verdict.line - 1
+        return j - 1
+
+    def without_blank_end(self, i: int, j: int) -> int:
+        """Give the smallest end with as many filled lines at which the run still parses."""
+        shortest = j
+        while shortest > i + 2 and not self.lines[shortest - 1].strip():
+            shortest -= 1
+        return next((end for end in range(shortest, j) if self.verdict(i, end).state == "whole"), j)
 
 
-def _broken_at(lines: list[str], i: int, attempts: _Attempts) -> int:
-    """Give the largest j for which lines[i:j] isn't broken; what is broken stays so whatever follows."""
-    if i == 0 and attempts.state("\n".join(lines)) != "broken":
-        return len(lines)  # mostly, the text is one program
-    sound, step = i, 1
-    while True:
-        j = min(sound + step, len(lines))
-        if attempts.state("\n".join(lines[i:j])) == "broken":
-            break
-        if j == len(lines):
-            return j
-        sound, step = j, 2 * step
-    broken = j
-    while broken - sound > 1:
-        middle = (sound + broken) // 2
-        if attempts.state("\n".join(lines[i:middle])) == "broken":
-            broken = middle
-        else:
-            sound = middle
-    return sound
-
-
-def _without_blank_end(lines: list[str], i: int, j: int, attempts: _Attempts) -> int:
-    """Give the smallest end with as many filled lines at which the run still parses."""
-    shortest = j
-    while shortest > i + 2 and not lines[shortest - 1].strip():
-        shortest -= 1
-    whole = (end for end in range(shortest, j) if attempts.state("\n".join(lines[i:end])) == "whole")
-    return next(whole, j)
-
-
-def _reassembled(text: str, entry_point: str, rules: _Rules) -> str:
-    code = _longest_run(text)
-    tree = parse(code)
-    if tree is None:
-        return ""
+def _reassembled(code: str, tree: ast.Module, entry_point: str, rules: _Rules) -> str:
     source = _Source(code)
     imports: list[str] = []
     definitions: dict[str | None, tuple[str, ast.stmt]] = {}
@@ -154,7 +209,7 @@ def _reassembled(text: str, entry_point: str, rules: _Rules) -> str:
                 imports.append(source.text(statement))
         elif _is_definition(statement, rules) and (name := _name(statement)) not in definitions:
             definitions[name] = (source.text(statement), statement)
-    wanted = _reachable({name: statement for name, (_, statement) in definitions.items()}, entry_point)
+    wanted = _reachable(definitions, entry_point)
     kept = [written for name, (written, _) in definitions.items() if not entry_point or name in wanted]
     joined = "\n".join(imports + kept)
     return _without_calls(joined, entry_point) if rules.drops_calls and entry_point else joined
@@ -164,11 +219,20 @@ def _is_definition(statement: ast.stmt, rules: _Rules) -> bool:
     match statement:
         case ast.FunctionDef() | ast.AsyncFunctionDef():
             is_plain = not statement.decorator_list
-            return is_plain and (not rules.needs_return or any(isinstance(n, ast.Return) for n in ast.walk(statement)))
+            return is_plain and (not rules.needs_return or _returns(statement))
         case ast.ClassDef():
             return not statement.decorator_list
         case ast.Assign() | ast.AnnAssign():
             return True
+    return False
+
+
+def _returns(statement: ast.AST) -> bool:
+    """Whether there is a `return` in a statement or in one of those within it."""
+    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for inner in getattr(statement, name, ()):
+            if isinstance(inner, ast.Return) or _returns(inner):
+                return True
     return False
 
 
@@ -188,20 +252,27 @@ def _name(statement: ast.stmt) -> str | None:
     return None
 
 
-def _reachable(definitions: Mapping[str | None, ast.stmt], entry_point: str) -> set[str]:
-    reached = {entry_point}
-    pending = [entry_point]
+def _reachable(definitions: Mapping[str | None, tuple[str, ast.stmt]], entry_point: str) -> set[str | None]:
+    """Give the names of the definitions that the entry point reaches, directly or not, itself among them."""
+    left = set(definitions) - {entry_point}
+    reached: set[str | None] = {entry_point}
+    pending: list[str | None] = [entry_point]
     while pending:
-        statement = definitions.get(pending.pop())
-        new = set(_identifiers(statement)) - reached if statement is not None else set()
-        reached |= new
-        pending += new
+        written, statement = definitions.get(pending.pop(), ("", None))
+        # Mostly, no other name stands in its text. Beyond ASCII, several letters may be one to Python.
+        if statement is not None and (
+            not written.isascii() or any(name is not None and name in written for name in left)
+        ):
+            new = left.intersection(_identifiers(statement))
+            left -= new
+            reached |= new
+            pending += new
     return reached
 
 
 def _identifiers(statement: ast.stmt) -> Iterator[str]:
     """Give every identifier in a definition, attributes, parameters and keywords among them."""
-    for node in ast.walk(statement):
+    for node in nodes_of([statement]):
         match node:
             case ast.Name(id=name) | ast.arg(arg=name) | ast.Attribute(attr=name):
                 yield name

@@ -6,7 +6,17 @@ import ast
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
-from codeeval.extract.syntax import Definition, binds, bound_names, free_names, is_stub, mentioned, parse, top_level
+from codeeval.extract.syntax import (
+    Definition,
+    binds,
+    bound_names,
+    free_names,
+    is_stub,
+    mentioned,
+    nodes_of,
+    parse,
+    top_level,
+)
 from codeeval.problem import Problem
 
 __all__ = ["with_context", "without_examples"]
@@ -113,9 +123,10 @@ def without_examples(code: str, entry_point: str, *, from_prompt: bool) -> str:
     kept = list(tree.body)
     if from_prompt:
         kept = _until_redefined(kept, entry_point)
-    examples = _Examples(kept, entry_point)
-    while len(kept) > 1 and examples.is_one(kept[-1]):
-        kept.pop()
+    if len(kept) > 1 and not _is_definition(kept[-1], entry_point):  # else there is nothing to take off
+        examples = _Examples(kept, entry_point)
+        while len(kept) > 1 and examples.is_one(kept[-1]):
+            kept.pop()
     if len(kept) == len(tree.body):
         return code
     end, dropped = kept[-1].end_lineno or 0, tree.body[len(kept)]
@@ -182,7 +193,7 @@ def _read(statement: ast.stmt) -> set[str]:
     units = statement.body if isinstance(statement, ast.ClassDef) else [statement]
     if isinstance(statement, Definition):
         return set().union(*(free_names([unit]) for unit in units))
-    return {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    return {n.id for n in nodes_of([statement]) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
 
 
 def _variables(body: Sequence[ast.stmt]) -> set[str]:
@@ -193,7 +204,7 @@ def _variables(body: Sequence[ast.stmt]) -> set[str]:
 def _with_globals(body: Sequence[ast.stmt]) -> set[str]:
     """Give the functions that set global names: calling one is no example, whatever it prints."""
     functions = [s for s in top_level(body) if isinstance(s, Definition)]
-    return {s.name for s in functions if any(isinstance(node, ast.Global) for node in ast.walk(s))}
+    return {s.name for s in functions if any(isinstance(node, ast.Global) for node in nodes_of([s]))}
 
 
 def _reaching(reads: Mapping[str, set[str]], goals: set[str]) -> set[str]:

@@ -9,9 +9,13 @@ What the caller sends is pickled by dill, so that lambdas and closures can be ex
 from __future__ import annotations
 
 import json
+import os
+import signal
 import socket
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
@@ -89,7 +93,7 @@ class _Worker:
         path = json.dumps([entry for entry in sys.path if isinstance(entry, str)])
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-c", _START, str(theirs.fileno()), path],
+                [sys.executable, "-c", _START, str(theirs.fileno()), path, str(os.getpid())],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
@@ -146,16 +150,18 @@ class _Worker:
 #: The caller's path, so that the worker finds what the caller has imported.
 _START = (
     "import sys, json; sys.path[:] = json.loads(sys.argv[2]); "
-    "from codeeval.extract.workers import serve; serve(int(sys.argv[1]))"
+    "from codeeval.extract.workers import serve; serve(int(sys.argv[1]), int(sys.argv[3]))"
 )
 
 
-def serve(descriptor: int) -> None:
+def serve(descriptor: int, caller: int) -> None:
     """Run as a worker until the caller hangs up.
 
     Args:
         descriptor: the socket to the caller.
+        caller: its process id.
     """
+    _die_with(caller)
     import dill
     from multiprocess.connection import Connection
 
@@ -174,3 +180,28 @@ def serve(descriptor: int) -> None:
             connection.send_bytes(json.dumps(answer).encode())
     except (EOFError, OSError):
         return  # the caller has hung up
+
+
+def _die_with(caller: int) -> None:
+    """See to it that a worker in an endless loop, which reads no socket, is not left behind by a caller that is killed.
+
+    The kernel kills it with the thread that started it, which waits for the workers as long as there are any. Where
+    no kernel does so, a thread looks after the caller; it needs that the extractor lets go of the interpreter at times.
+    """
+    import ctypes
+
+    pr_set_pdeathsig = 1
+    is_held = sys.platform == "linux" and ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL, 0, 0, 0) == 0
+    if os.getppid() != caller:  # it was killed before
+        os._exit(1)
+    if not is_held:
+        threading.Thread(target=_look_after, args=(caller,), daemon=True).start()
+
+
+def _look_after(caller: int) -> None:
+    while os.getppid() == caller:
+        time.sleep(_LOOK_S)
+    os._exit(1)
+
+
+_LOOK_S = 0.5

@@ -17,6 +17,7 @@ from codeeval.errors import ResultsError, SamplingError
 from codeeval.extract import continuation
 from codeeval.formats.bigcodebench import (
     BigCodeBenchFile,
+    original_verdict,
     read_pass_at_k,
     write_bigcodebench_results,
     write_pass_at_k,
@@ -30,6 +31,7 @@ from codeeval.samplers.recorded import samples_from_rows, unknown_task
 
 __all__ = [
     "BigCodeBenchFile",
+    "original_verdict",
     "read_pass_at_k",
     "read_results",
     "read_samples",

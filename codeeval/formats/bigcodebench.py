@@ -11,13 +11,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
-from codeeval.benchmarks.bigcodebench import original_verdict
 from codeeval.errors import ResultsError
 from codeeval.jsonl import open_text, read_json
-from codeeval.program import Execution
+from codeeval.program import Execution, Status
 from codeeval.sample import Attempt
+from codeeval.sandbox import NO_VERDICT
 
-__all__ = ["BigCodeBenchFile", "read_pass_at_k", "write_bigcodebench_results", "write_pass_at_k"]
+__all__ = ["BigCodeBenchFile", "original_verdict", "read_pass_at_k", "write_bigcodebench_results", "write_pass_at_k"]
 
 Path_ = str | os.PathLike[str]
 Split = Literal["complete", "instruct"]
@@ -87,7 +87,7 @@ class BigCodeBenchFile:
         if skips_prefill:
             parts.pop()
         suffix = found["suffix"] or ""
-        kind: Kind = "eval_results" if suffix.endswith("eval_results.json") else "pass_at_k"
+        kind: Kind = "eval_results" if "eval_results" in suffix else "pass_at_k"
         return cls(
             model="/".join([parts[0], "--".join(parts[1:])] if len(parts) > 1 else parts),
             split="complete" if found["split"] == "complete" else "instruct",
@@ -127,7 +127,7 @@ def write_bigcodebench_results(path: Path_, attempts: Iterable[Attempt]) -> int:
     """Write verdicts as BigCodeBench's `eval_results.json`; gives how many there were.
 
     Attempts that were not judged are left out: this layout has no word for them. Statuses and details are those of
-    `codeeval.benchmarks.bigcodebench.original_verdict`.
+    `original_verdict`.
 
     Args:
         path: the file; gzipped where its name ends in .gz.
@@ -192,6 +192,31 @@ def write_pass_at_k(
         "failed_tasks": list(failed_tasks),
     }
     _write(path, found | settings)
+
+
+def original_verdict(execution: Execution) -> tuple[str, dict[str, str]]:
+    """Give (status, details) as BigCodeBench's own evaluator tells them.
+
+    The status is `pass`, `fail` or `timeout`, which there also stands for a process that died without a word. The
+    details are each failing test's traceback by the name of its method, or `ALL` where the tests could not be run.
+
+    Raises:
+        ValueError: the execution is no verdict, but a fault of the machine's.
+    """
+    if not execution.judged:
+        raise ValueError(f"only verdicts have one of the benchmark's, but this is a fault of ours: {execution.message}")
+    if execution.passed:
+        return "pass", {}
+    died = execution.exit_code is not None or execution.signal is not None
+    if execution.status in _UNHEARD or died:
+        return "timeout", {}
+    heard = [test for test in execution.tests if test.message != NO_VERDICT]
+    failed = {test.name.rpartition(".")[2]: test.message for test in heard if not test.passed}
+    return "fail", failed or {"ALL": execution.message}
+
+
+#: The evaluator waits in vain for a word of programs that end so.
+_UNHEARD = frozenset({Status.TIMED_OUT, Status.CRASHED, Status.OUTPUT_EXCEEDED})
 
 
 def _write(path: Path_, value: Mapping[str, Any]) -> None:

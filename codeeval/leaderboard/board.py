@@ -199,9 +199,9 @@ class Leaderboard:
             ValueError: the verdicts are not known, or another wrong argument.
         """
         name, solved = self._solved(split)
-        is_there = ~np.isnan(solved.passed).all(axis=1)
-        models = [model for model, there in zip(self.models, is_there, strict=True) if there]
-        found = bradley_terry(solved.passed[is_there], resample=resample, replicates=replicates, rng=seed)
+        rows = np.flatnonzero(np.isfinite(solved.passed).sum(axis=1))
+        models = [self.models[row] for row in rows]
+        found = bradley_terry(solved.passed[rows], resample=resample, replicates=replicates, rng=seed)
         return rated_models(models, found, name)
 
     # --- another board ------------------------------------------------------------------------------------------
@@ -224,9 +224,12 @@ class Leaderboard:
         elif isinstance(other, Mapping):
             theirs = {model: float(value) for model, value in other.items()}
         else:
-            if isinstance(other, str) or len(set(other)) < len(other) or (unknown := set(other) - set(self.models)):
-                wrong = f"unknown: {sorted(unknown)}" if not isinstance(other, str) and unknown else repr(other)
-                raise ValueError(f"wanted models of this board in order, each once, but got {wrong:.300}")
+            unknown = [model for model in other if model not in score]
+            if isinstance(other, str) or len(set(other)) < len(other) or unknown:
+                raise ValueError(
+                    f"wanted models of this board in order, each once, but got {other!r:.200}; "
+                    f"not on it: {unknown!r:.200}"
+                )
             theirs = {model: -float(place) for place, model in enumerate(other)}
         common = [model for model in score if model in theirs]
         return rank_correlation([score[model] for model in common], [theirs[model] for model in common])

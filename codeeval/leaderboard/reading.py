@@ -326,9 +326,7 @@ def _public_board(
         [[_share(row["pass@1"].get(split)) for split in splits] for row in rows.values()], dtype=np.float64
     ).reshape(len(models), len(splits))
     about = {
-        model: {k: v for k, v in row.items() if k != "pass@1"}
-        | {"splits": tuple(row["pass@1"])}
-        | dict(info.get(model, {}))
+        model: {k: v for k, v in row.items() if k != "pass@1"} | dict(info.get(model, {}))
         for model, row in zip(models, rows.values(), strict=True)
     }
     return Leaderboard(

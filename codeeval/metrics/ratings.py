@@ -181,8 +181,8 @@ def _resampled(
     for start in range(0, replicates, block):
         size = min(block, replicates - start)
         if resample == "battles":
-            drawn = rng.multinomial(n_battles, (wins / n_battles).ravel(), size=size)
-            yield drawn.reshape(size, models, models).astype(np.float64)
+            counts = rng.multinomial(n_battles, (wins / n_battles).ravel(), size=size)
+            yield counts.reshape(size, models, models).astype(np.float64)
             continue
         times = times_drawn(size, problems, rng)  # (B, P)
         drawn = np.empty((size, models, models))

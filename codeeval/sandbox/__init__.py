@@ -2,12 +2,12 @@
 
 `Sandbox` says what a user wants, `report` what this machine gives (`guarantees`); `worker` is the caller's end of it.
 The underscored modules are the programs of the three processes of a worker, in the order in which a program meets them:
-`_judge` (with a `_box` and a `_candidate` per job, and `_foresight`), `_zygote`, `_harness`; `_unittest` and, in the
-child, `_testroom` for classes of tests; `_languages` and, in the child, `_command` for programs that are no Python;
-`_calls`, `_stdio` and `_comparisons` for what is judged by values alone; `_codec` between judge and child; the layers
-of isolation in the order in which they are entered (`_cgroup`, `_namespaces`, `_root`, `_landlock`, `_rlimits`,
-`_capabilities`, `_seccomp`); `_tree` and `_memory` for what a job's processes use, `_files` for what is left on disk,
-and `_classify` as the verdict.
+`_judge` (with a `_box` and a `_candidate` per job, and `_foresight`), `_zygote` (with a `_job`), `_harness`;
+`_unittest` and, in the child, `_testroom` for classes of tests; `_languages` and, in the child, `_command` for programs
+that are no Python, `_warm` and `_services` for compilers that stay; `_calls`, `_stdio` and `_comparisons` for what is
+judged by values alone; `_codec` between judge and child; the layers of isolation in the order in which they are entered
+(`_cgroup`, `_namespaces`, `_root`, `_landlock`, `_rlimits`, `_capabilities`, `_seccomp`); `_tree` and `_memory` for
+what a job's processes use, `_files` for what is left on disk, and `_classify` as the verdict.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from codeeval.errors import SandboxUnavailable
-from codeeval.sandbox import _cgroup, _codec, _comparisons, _zygote
+from codeeval.sandbox import _cgroup, _codec, _comparisons, _unittest, _zygote
 from codeeval.sandbox.guarantees import GUARANTEES, Report, report_on
 
 __all__ = [
     "CALL_COMPARISONS",
     "GUARANTEES",
     "LAYERS",
+    "NO_VERDICT",
     "OUTPUT_COMPARISONS",
     "Report",
     "Sandbox",
@@ -38,6 +39,8 @@ LAYERS: dict[str, str] = {**_cgroup.LAYERS, **_zygote.LAYERS}
 
 CALL_COMPARISONS: tuple[str, ...] = tuple(_comparisons.COMPARISONS)
 """How what a function gives can be compared, by name."""
+NO_VERDICT: str = _unittest.NO_VERDICT
+"""What is said of a test that nothing was heard of; the execution's own message says why."""
 OUTPUT_COMPARISONS: tuple[str, ...] = tuple(_comparisons.OUTPUT_COMPARISONS)
 """How what a program prints can be compared, by name."""
 

@@ -147,9 +147,8 @@ class _Tests:
         return self.limits_s[min(number, len(self.limits_s) - 1)] if self.limits_s else None
 
     def is_right(self, number: int, answer: Any) -> bool:
-        expected, parameters = self.expected[number], self.parameters
-        if type(parameters.get("atol")) is list:
-            parameters = dict(parameters, atol=parameters["atol"][number])
+        expected = self.expected[number]
+        parameters = {name: v[number] if type(v) is list else v for name, v in self.parameters.items()}
         if self.checker is None:
             return self.compare is not None and bool(self.compare(answer, expected, parameters))
         # Copies: one that takes apart what it is given must not have done so for the programs that follow.

@@ -52,6 +52,8 @@ class Headers:
         self._wishes: Dict[str, int] = {}
         self._ready = ""
         self._refused: Dict[str, str] = {}
+        self.n_bytes = 0
+        "The memory that they take."
 
     def flags(
         self, header: Dict[str, Any], source: str, prepare: Callable[[Dict[str, Any]], str]

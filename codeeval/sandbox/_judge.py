@@ -356,6 +356,7 @@ class _Judge:
         if self.group is not None:
             memory_bytes, tasks = bounds(limits)
             more_bytes, more_tasks = self.compilers.reserve()
+            more_bytes += self.headers.n_bytes
             self.group.limit(memory_bytes + more_bytes, tasks + more_tasks + (archive is not None))
         return Box(self.caller.fileno(), self.zygote, limits, stdin, archive)
 

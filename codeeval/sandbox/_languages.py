@@ -372,7 +372,10 @@ def _prepare(judge: Any, recipe: Dict[str, Any], header: Dict[str, Any]) -> str:
     try:
         stage = Stage(judge, order, {**recipe["build_limits"], "file_bytes": _HEADER_BYTES}, archive)
         status, message = stage.verdict("build", recipe["ending"])
-        return message or status if status != "passed" else judge.zygote.furnish(archive)
+        if status != "passed":
+            return message or status
+        judge.headers.n_bytes = os.fstat(archive).st_size
+        return str(judge.zygote.furnish(archive))
     finally:
         os.close(archive)
 

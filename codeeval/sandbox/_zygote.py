@@ -23,26 +23,24 @@ import array
 import gc
 import io
 import os
-import signal
 import socket
 import struct
 import sys
-import time
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Sequence, Tuple
 
 from codeeval.sandbox import (
-    _archive,
     _capabilities,
     _command,
     _files,
     _harness,
+    _job,
     _landlock,
     _memory,
     _namespaces,
     _rlimits,
     _root,
     _seccomp,
-    _service,
+    _services,
     _tree,
 )
 
@@ -92,11 +90,7 @@ SLOT = struct.Struct("!cB")
 #: Answer to F.
 DONE = struct.Struct("!i")
 
-_SOCKET_FD, _AHEAD_FD, _RULES_FD = 3, 4, 5
-_HOME_FDS, _PROC_FD = (6, 7), 8  # above those that a child keeps
 _N_FDS = 6
-#: The CPU time of a warm compiler is watched per program; all of it together has no limit.
-_FOREVER_S = 1 << 30
 #: More than a zygote opens itself; and more than anybody has where no /proc shows what is open.
 _N_OWN_FDS, _MOST_FDS = 64, 1 << 20
 
@@ -237,7 +231,8 @@ def _main(channel: socket.socket, config: Dict[str, Any], wanted: "set[str]", fl
         _rlimits.enter_zygote()
     readable = ["/"] if "root" in held else _root.outside(config["readable"])
     _renew_streams()
-    job = _prepare(wanted, bool(flags), readable, config["writable"], work, held, refused)
+    job = _job.Job(readable, config["writable"], work)
+    job.prepare(wanted, held, refused)
     try:
         for name in config["preload"]:
             __import__(name)
@@ -252,24 +247,24 @@ def _main(channel: socket.socket, config: Dict[str, Any], wanted: "set[str]", fl
         return
     highest = _highest_fd()  # of all that were inherited; asked for while our own /proc shows us
     job.proc_fd = _tree.open_own("/proc")
-    _settle(job, highest)
+    job.settle(highest)
     if job.own_filter is not None:
         job.own_filter.enter()
     _forget_ourselves()
     sys.argv[:] = [""]
     sys.dont_write_bytecode = True
-    _move(channel.detach(), _SOCKET_FD)
-    channel = socket.socket(fileno=_SOCKET_FD)
+    _move(channel.detach(), _job.SOCKET_FD)
+    channel = socket.socket(fileno=_job.SOCKET_FD)
     if job.rules is not None:
-        _move(job.rules.fd, _RULES_FD)
-        job.rules.fd = _RULES_FD
+        _move(job.rules.fd, _job.RULES_FD)
+        job.rules.fd = _job.RULES_FD
     if job.is_settled:
-        for fd, target in zip(job.homes, _HOME_FDS):
+        for fd, target in zip(job.homes, _job.HOME_FDS):
             _move(fd, target)
-        job.homes = _HOME_FDS
+        job.homes = _job.HOME_FDS
     if job.proc_fd >= 0:
-        _move(job.proc_fd, _PROC_FD)
-        job.proc_fd = _PROC_FD
+        _move(job.proc_fd, _job.PROC_FD)
+        job.proc_fd = _job.PROC_FD
     # Every other descriptor goes: a child that inherited the judge's could speak in its name.
     os.closerange(job.last_fd + 1, highest + _N_OWN_FDS)
     os.chdir(work)  # again: a preloaded module may have gone elsewhere
@@ -281,230 +276,10 @@ def _main(channel: socket.socket, config: Dict[str, Any], wanted: "set[str]", fl
     _serve(channel, job, work, clean, config["work_bytes"])
 
 
-class _Job:
-    """What a child does before it becomes the candidate's: the layers that are entered once per job, in order."""
-
-    def __init__(self) -> None:
-        self.flags = 0
-        "Namespaces of a job that may have several processes, or of every one where it is not settled."
-        self.homes: Tuple[int, int] = (-1, -1)
-        """Pid namespaces: the zygote's own, in which those of jobs with several processes are made, and one that
-        stands, in which single processes are born; they can't leave others behind."""
-        self.base_proc = 0
-        "The device number of the zygote's /proc; 0 where a job's own does not show there."
-        self.proc_fd = -1
-        "A /proc on which the zygote's children have the names that it knows them by."
-        self.own_network = self.own_ipc = self.own_user = False
-        self.proc = self.rlimits = False
-        self.rules: Optional[_landlock.Rules] = None
-        self.drop: Optional[_capabilities.Drop] = None
-        self.own_filter: Optional[_seccomp.Filter] = None
-        self.filters: Dict[Tuple[bool, bool], _seccomp.Filter] = {}
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether single processes are born in a pid namespace that stands."""
-        return self.homes[0] >= 0
-
-    @property
-    def last_fd(self) -> int:
-        """The highest descriptor that the zygote keeps open."""
-        return max(_SOCKET_FD, _RULES_FD if self.rules else 0, *self.homes, self.proc_fd)
-
-    def start(self, processes: bool, network: bool) -> int:
-        """In the zygote: fork the job's child; gives its pid, and 0 in the child.
-
-        Raises:
-            OSError: the kernel refuses.
-        """
-        flags = _namespaces.OWN_NETWORK if network and self.own_network else 0
-        if not self.flags:
-            return _namespaces.clone(flags) if flags else os.fork()
-        if self.is_settled and not processes:
-            return _namespaces.clone(flags)
-        return self.clone_apart(self.flags | flags)
-
-    def clone_apart(self, flags: int) -> int:
-        """In the zygote: fork a child into a pid namespace of its own; as `start`."""
-        if not self.is_settled:
-            return _namespaces.clone(flags)
-        own, standing = self.homes
-        pid = -1
-        _namespaces.bear_children_in(own)
-        try:
-            pid = _namespaces.clone(flags)
-        finally:
-            if pid:
-                _namespaces.bear_children_in(standing)
-        return pid
-
-    def pids(self, pid: int) -> List[int]:
-        """In the zygote, while the job runs: list its processes, as our /proc names them."""
-        if not self.flags:
-            return [pid]
-        if self.is_settled and not self.is_over_proc():
-            return _tree.processes("/proc", without=1)
-        if self.base_proc:
-            return _tree.processes("/proc")  # the job has mounted its own over ours, and we see that
-        return _tree.processes("/proc", without=os.getpid())
-
-    def is_over_proc(self) -> bool:
-        """Say whether a job has mounted its own /proc over ours."""
-        return bool(self.base_proc) and os.stat("/proc").st_dev != self.base_proc
-
-    def leave(self, processes: bool) -> None:
-        """In the zygote, when the job is over: take away what it has made."""
-        if (processes or not self.is_settled) and self.is_over_proc():
-            _namespaces.unmount("/proc")
-        if self.own_ipc and (processes or not self.filters):
-            _namespaces.drop_ipc()
-
-    def enter(self, cpu_s: int, memory_bytes: int, file_bytes: int, tasks: int, processes: bool, network: bool) -> None:
-        """Enter the layers; what the kernel refuses now, after it granted it to a probe, is our fault and raises."""
-        if processes or not self.is_settled:
-            if self.flags:
-                _namespaces.heed_signals()
-            if self.proc:
-                _namespaces.fresh_proc()
-        os.setsid()  # signals to a process group cross pid namespaces: it must not be the judge's
-        if network and self.own_network:
-            _namespaces.loopback_up()
-        if self.rules is not None:
-            self.rules.enter()
-        if self.rlimits:
-            # Without a user namespace, all that the user runs on this machine would count; in it, the zygote does too.
-            _rlimits.enter_job(cpu_s, memory_bytes, file_bytes, tasks + 1 + self.is_settled if self.own_user else 0)
-        self.give_up(processes, network)
-
-    def give_up(self, processes: bool, network: bool) -> None:
-        """Drop all privileges and refuse system calls."""
-        if self.drop is not None:
-            self.drop.enter()
-        if self.filters:
-            self.filters[processes, network].enter()
-
-    def enter_service(self, work: str, work_bytes: int, memory_bytes: int, file_bytes: int, tasks: int) -> None:
-        """Enter the layers for a warm compiler: as a job's, with a work directory that no job ever sees."""
-        _namespaces.fresh_tmpfs(work, work_bytes)
-        os.chdir(work)
-        if self.proc:
-            _namespaces.fresh_proc()
-        os.setsid()
-        if self.rules is not None:
-            _landlock.Rules(self.rules.readable, [work, *_root.DEVICES]).enter()
-        if self.rlimits:
-            tasks += 1 + self.is_settled
-            _rlimits.enter_job(_FOREVER_S, memory_bytes, file_bytes, tasks if self.own_user else 0)
-        if self.drop is not None:
-            self.drop.enter()
-
-    def confine_service(self) -> None:
-        """The last layer, after which a warm compiler starts no other processes."""
-        if self.filters:
-            self.filters[False, False].enter()
-
-    def confine(self, alone: bool, network: bool) -> Callable[[], None]:
-        """Give what a command's process must do before it begins: give up new processes, where it may have none."""
-        return self.filters[False, network].enter if alone and self.filters else lambda: None
-
-
-def _prepare(
-    wanted: "set[str]",
-    has_namespaces: bool,
-    readable: Sequence[str],
-    writable: Sequence[str],
-    work: str,
-    held: List[str],
-    refused: Dict[str, str],
-) -> _Job:
-    """Find out, by doing, which layers a job can have; note those in `held`, and in `refused` why not."""
-    job = _Job()
-    job.own_network, job.own_ipc, job.own_user = "net" in held, "ipc" in held, "user" in held
-
-    def has(name: str, why: Optional[str]) -> bool:
-        if why is None:
-            held.append(name)
-        else:
-            refused[name] = why
-        return why is None
-
-    flags = _namespaces.JOB_FLAGS | _namespaces.OWN_MOUNTS
-    if has_namespaces and "pid" in wanted and has("pid", _namespaces.probe_job(flags, lambda: None)):
-        job.flags = flags
-    if has_namespaces and "proc" in wanted:
-        needs = None if job.flags else "it needs the layer pid"
-        job.proc = has("proc", needs or _namespaces.probe_job(job.flags, _namespaces.fresh_proc))
-    if "rlimits" in wanted:
-        job.rlimits = has("rlimits", None)
-    unprivileged = wanted & {"landlock", "capabilities", "seccomp"}
-    if unprivileged:
-        try:
-            _capabilities.no_new_privileges()
-        except (OSError, AttributeError) as error:  # macOS has no prctl
-            refused.update((name, str(error)) for name in unprivileged)
-            return job
-    if "landlock" in wanted:
-        try:
-            rules = _landlock.Rules(readable, [work, *_root.DEVICES, *writable])
-        except OSError as error:
-            refused["landlock"] = str(error)
-        else:
-            if has("landlock", _namespaces.probe_job(job.flags, rules.enter)):
-                job.rules = rules
-    if "capabilities" in wanted:
-        drop = _capabilities.Drop()
-        if has("capabilities", _namespaces.probe_job(job.flags, drop.enter)):
-            job.drop = drop
-            if job.proc:
-                job.flags &= ~_namespaces.OWN_MOUNTS
-                job.base_proc = os.stat("/proc").st_dev
-    if "seccomp" in wanted:
-        try:
-            filters = {
-                (processes, network): _seccomp.for_jobs(processes=processes, network=network)
-                for processes in (False, True)
-                for network in (False, True)
-            }
-            own = _seccomp.for_zygotes()
-        except OSError as error:
-            refused["seccomp"] = str(error)
-        else:
-
-            def enter() -> None:
-                own.enter()
-                filters[False, False].enter()
-
-            if has("seccomp", _namespaces.probe_job(job.flags, enter)):
-                job.own_filter, job.filters = own, filters
-    return job
-
-
-def _settle(job: _Job, highest_fd: int) -> None:
-    """Give single processes a pid namespace and a /proc that stand, where they can neither multiply nor mount."""
-    if not job.filters or not job.base_proc:
-        return
-
-    def give_up() -> None:
-        _namespaces.fresh_proc()
-        if job.rules is not None:
-            job.rules.enter()
-        if job.own_filter is not None:
-            job.own_filter.enter()
-        job.give_up(processes=False, network=False)
-
-    try:
-        job.homes = _namespaces.settle(give_up, highest_fd)
-    except OSError:  # each job then has its own, which takes longer
-        if job.is_over_proc():
-            _namespaces.unmount("/proc")
-        return
-    job.base_proc = os.stat("/proc").st_dev
-
-
-def _serve(channel: socket.socket, job: _Job, work: str, clean: Callable[[], None], work_bytes: int) -> None:
+def _serve(channel: socket.socket, job: _job.Job, work: str, clean: Callable[[], None], work_bytes: int) -> None:
     """Obey the judge until it hangs up. Every name that a child needs is bound before the first fork."""
     pid = failed = 0
-    services = _Services(job, work, work_bytes)
+    services = _services.Services(job, work, work_bytes)
     processes = False
     flags = job.flags
     while True:
@@ -520,21 +295,21 @@ def _serve(channel: socket.socket, job: _Job, work: str, clean: Callable[[], Non
                 pid, failed = 0, error.errno or -1
             if pid == 0 and not failed:
                 try:
-                    _become(fds, _AHEAD_FD if job.rules is None else _RULES_FD)
+                    _become(fds, _job.AHEAD_FD if job.rules is None else _job.RULES_FD)
                     job.enter(cpu_s, memory_bytes, file_bytes, tasks, processes, network)
-                    _harness.run(_SOCKET_FD, _AHEAD_FD, job.confine(alone, network))
+                    _harness.run(_job.SOCKET_FD, _job.AHEAD_FD, job.confine(alone, network))
                 finally:
                     os._exit(1)
             for fd in fds:
                 os.close(fd)
         elif order == b"C":
-            channel.send(CLOCK.pack(_clock(pid)))
+            channel.send(CLOCK.pack(_job.clock(pid)))
         elif order == b"T":
             channel.send(TREE.pack(*_tree.usage("/proc", job.pids(pid))))
         elif order == b"M":
             channel.send(MEMORY.pack(_memory.held_bytes("/proc", job.pids(pid))))
         elif order == b"K":
-            channel.send(ENDED.pack(*_end(pid, failed, flags)))
+            channel.send(ENDED.pack(*_job.end(pid, failed, flags)))
             pid = 0
             job.leave(processes)
             if _is_used(work):
@@ -543,7 +318,8 @@ def _serve(channel: socket.socket, job: _Job, work: str, clean: Callable[[], Non
                     job.rules.renew()
                 os.chdir(work)  # a new mount lies over the old one, in which a process with its cwd there stays
         elif order == b"W":
-            services.start(message, fds)
+            _, slot, *limits = SERVICE.unpack(message)
+            services.start(slot, limits, fds)
             for fd in fds:
                 os.close(fd)
         elif order == b"S":
@@ -551,86 +327,12 @@ def _serve(channel: socket.socket, job: _Job, work: str, clean: Callable[[], Non
         elif order == b"X":
             channel.send(ENDED.pack(*services.end(message[1])))
         elif order == b"F":
-            channel.send(DONE.pack(_furnish(fds[0])))
+            channel.send(DONE.pack(_services.furnish(fds[0])))
             os.close(fds[0])
         else:
-            _end(pid, failed, flags)
+            _job.end(pid, failed, flags)
             services.end_all()
             os._exit(0)
-
-
-_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
-
-
-class _Services:
-    """The warm compilers of a zygote, by the slots that the judge gives them."""
-
-    def __init__(self, job: _Job, work: str, work_bytes: int) -> None:
-        self.job = job
-        self.work = work
-        self.work_bytes = work_bytes
-        self.flags = job.flags | _namespaces.OWN_MOUNTS | (_namespaces.OWN_IPC if job.own_ipc else 0)
-        self.pids: Dict[int, int] = {}
-
-    def start(self, message: bytes, fds: Sequence[int]) -> None:
-        """Start one; where that fails, its socket is closed, which is heard."""
-        _, slot, memory_bytes, file_bytes, threads = SERVICE.unpack(message)
-        tasks = threads + self.count_tasks()
-        try:
-            pid = self.job.clone_apart(self.flags)
-        except OSError:
-            return
-        if pid:
-            self.pids[slot] = pid
-            return
-        try:
-            os.dup2(fds[1], 2)
-            for standard in (0, 1):
-                os.dup2(fds[0], standard)
-            os.closerange(_SOCKET_FD, _PROC_FD + 4 * _N_FDS)
-            self.job.enter_service(self.work, self.work_bytes, memory_bytes, file_bytes, tasks)
-            _service.become(self.job.confine_service)
-        finally:
-            os._exit(1)
-
-    def look(self, slot: int) -> Tuple[float, int]:
-        """Give the CPU seconds and the resident bytes of one, as far as they can be seen."""
-        pid = self.pids.get(slot, 0)
-        pages = _tree.read("%d/statm" % pid, self.job.proc_fd).split()
-        return (_clock(pid) if pid else 0.0), int(pages[1]) * _PAGE_BYTES if len(pages) > 1 else 0
-
-    def end(self, slot: int) -> Tuple[int, float, float, int, int]:
-        """End one, say how it ended."""
-        return _end(self.pids.pop(slot, 0), 0, self.flags)
-
-    def end_all(self) -> None:
-        """End all."""
-        for slot in list(self.pids):
-            self.end(slot)
-
-    def count_tasks(self) -> int:
-        """Count their threads: the kernel counts them together with a job's."""
-        return sum(_tree.count_threads(pid, self.job.proc_fd) for pid in self.pids.values())
-
-
-def _furnish(archive: int) -> int:
-    """Put the files of an archive, and no others, where jobs can read and not write them; give an errno, or 0."""
-    try:
-        _namespaces.fresh_tmpfs(
-            _root.PREPARED, os.fstat(archive).st_size + (1 << 20), replace=_is_mount(_root.PREPARED)
-        )
-        for name, mode, content in _archive.entries(archive):
-            fd = os.open(os.path.join(_root.PREPARED, os.path.basename(name)), os.O_CREAT | os.O_WRONLY, mode)
-            with open(fd, "wb") as file:
-                file.writelines(content)
-        _namespaces.seal(_root.PREPARED)
-    except OSError as error:
-        return error.errno or -1
-    return 0
-
-
-def _is_mount(path: str) -> bool:
-    return os.stat(path).st_dev != os.stat(os.path.dirname(path)).st_dev
 
 
 def _receive(channel: socket.socket) -> Tuple[bytes, List[int]]:
@@ -654,43 +356,16 @@ def _become(fds: Sequence[int], last_fd: int) -> None:
     control, ahead, out, err, *more = fds
     for fd in more[:1]:
         os.dup2(fd, 0)
-    os.dup2(control, _SOCKET_FD)  # closes the zygote's own socket in this process
+    os.dup2(control, _job.SOCKET_FD)  # closes the zygote's own socket in this process
     os.dup2(out, 1)
     os.dup2(err, 2)
-    os.dup2(ahead, _AHEAD_FD)  # the last, since one of the others may have this number
+    os.dup2(ahead, _job.AHEAD_FD)  # the last, since one of the others may have this number
     first = last_fd + 1
     for fd in more[1:]:
         os.dup2(fd, _command.ARCHIVE_FD)  # likewise
         os.closerange(first, _command.ARCHIVE_FD)
         first = _command.ARCHIVE_FD + 1
-    os.closerange(first, _PROC_FD + 2 * _N_FDS)
-
-
-def _end(pid: int, failed: int, flags: int) -> Tuple[int, float, float, int, int]:
-    if not pid:
-        return 0, 0.0, 0.0, 0, failed
-    if not flags:
-        # No pid namespace: whoever stayed in the child's process group dies with it. The child is not reaped yet,
-        # so its pid, the group's name, can't be anybody else's.
-        _kill(-pid)
-    _kill(pid)
-    _, status, usage = os.wait4(pid, 0)
-    return status, usage.ru_utime, usage.ru_stime, usage.ru_maxrss * 1024, 0
-
-
-def _kill(pid: int) -> None:
-    try:
-        os.kill(pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        pass
-
-
-def _clock(pid: int) -> float:
-    """Read a process' CPU time, in seconds, from outside."""
-    try:
-        return time.clock_gettime((~pid << 3) | 2)  # the kernel's name for a process' CPU clock
-    except OSError:
-        return 0.0
+    os.closerange(first, _job.PROC_FD + 2 * _N_FDS)
 
 
 def _is_used(work: str) -> bool:

@@ -81,9 +81,9 @@ class CallSuite:
         oracle = Oracle.of(oracle)
         if oracle.name not in (*CALL_COMPARISONS, "check"):
             raise ValueError(f"the comparison {oracle.name!r} is for what programs print, not for what functions give")
-        atol = oracle.parameters.get("atol")
-        if isinstance(atol, Sequence) and len(atol) != len(pairs):
-            raise ValueError(f"atol has {len(atol)} values for {len(pairs)} tests")
+        for name, values in oracle.parameters.items():
+            if isinstance(values, Sequence) and len(values) != len(pairs):
+                raise ValueError(f"{name} has {len(values)} values for {len(pairs)} tests")
         return cls(
             entry_point=entry_point,
             inputs=packed("the arguments of case", (list(arguments) for arguments, _ in pairs)),

@@ -31,7 +31,7 @@ class Oracle:
 
     name: str = "exact"
     parameters: Mapping[str, float | tuple[float, ...]] = field(default_factory=lambda: MappingProxyType({}))
-    "`rtol` and `atol`, where the comparison has them; for calls, `atol` may be one for each test."
+    "`rtol` and `atol`, where the comparison has them; for calls, they may be one for each test."
     source: str = ""
     "A checker's text."
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from codeeval import languages
 from codeeval.assembly import beside
 from codeeval.errors import InvalidProblem
-from codeeval.languages import Language
+from codeeval.languages import PROTOCOLS, Language
+from codeeval.languages import get as language_named
 from codeeval.program import Check, Limits, Program, Strength
 from codeeval.suites.base import Task
 
@@ -87,11 +87,11 @@ class SourceSuite:
             InvalidProblem: there are no tests, or the place lacks one of its two parts.
             ValueError: there is no such language or protocol, or the language can't be sealed.
         """
-        record = languages.get(language) if isinstance(language, str) else language
+        record = language_named(language) if isinstance(language, str) else language
         if not isinstance(tests, str) or not tests.strip():
             raise InvalidProblem(f"a problem needs tests, but got {tests!r:.120}")
-        if protocol not in languages.PROTOCOLS:
-            raise ValueError(f"protocol must be one of {', '.join(languages.PROTOCOLS)}, but got {protocol!r}")
+        if protocol not in PROTOCOLS:
+            raise ValueError(f"protocol must be one of {', '.join(PROTOCOLS)}, but got {protocol!r}")
         if place.count(_CODE) != 1 or place.count(_TESTS) != 1:
             raise InvalidProblem(f"place must hold {_CODE} and {_TESTS} once each, but got {place!r}")
         if sealed:

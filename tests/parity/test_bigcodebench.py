@@ -14,13 +14,11 @@ from typing import Any
 import pytest
 
 import codeeval as ce
-from codeeval.benchmarks.bigcodebench import DOMAINS, original_verdict
+from codeeval.benchmarks.bigcodebench import DOMAINS, NEEDS
+from codeeval.formats import original_verdict
 
 QWEN = Path("recorded/qwen2.5-coder-1.5b-base/bigcodebench")
 FORMS = [("full", "v0.1.0", 1140), ("full", "v0.1.4", 1140), ("hard", "v0.1.0", 148), ("hard", "v0.1.4", 148)]
-#: Canonical solutions that fail in the pinned environment: they need the internet, or data of NLTK.
-NETWORK = {101, 176, 314, 590, 1005, 1006, 1012}
-NLTK = {177, 290, 332, 334, 376, 383, 633, 635, 655, 658, 726, 734, 806, 808, 849, 940, 1109}
 #: Recorded verdicts that are not ours, and why.
 DIFFERING = {
     417: "TensorFlow hung on the recorded host",
@@ -107,7 +105,7 @@ def test_canonical_solutions_pass_but_those_that_need_what_is_not_there(
     results = ce.evaluate(problems, ce.CanonicalSampler(), executor, cache=False)
 
     failed = {number(attempt.sample.task_id) for attempt in results if not attempt.passed}
-    assert failed <= NETWORK | NLTK
+    assert failed <= {n for numbers in NEEDS.values() for n in numbers}
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ import pytest
 
 import codeeval as ce
 from codeeval.assembly import depth, masked
-from codeeval.errors import ChecksumMismatch
+from codeeval.errors import ChecksumMismatch, ToolchainMissing
 from codeeval.extract import extract
 
 LANGUAGES = "cpp cs d go java jl js lua php pl r rb rkt rs scala sh swift ts".split()
@@ -157,3 +157,73 @@ def test_chat_answers_make_balanced_programs(data_dir: Path, language: str) -> N
             assert last in program.code
 
     assert odd == []
+
+
+#: MultiPL-E's name → how many of the chat answers pass at least; a broken toolchain or assembly would pass far fewer.
+PASSING: dict[str, int] = {}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("language", PASSING)
+def test_chat_answers_mostly_pass(data_dir: Path, language: str) -> None:
+    need(language)
+
+    results = ce.evaluate(
+        load(data_dir, language), ce.RecordedSampler(answers(data_dir, language)), extract="codeeval", cache=False
+    )
+
+    assert results.n_unjudged == 0
+    assert sum(a.passed for a in results) >= PASSING[language]
+
+
+PACK = {"cpp": "CPP", "go": "Go", "java": "Java", "js": "JavaScript", "rust": "Rust"}
+#: Task ids of HumanEvalPack whose canonical solution fails here, or whose buggy one passes, and why.
+CANONICAL_FAILS: dict[str, str] = {}
+BUGGY_PASSES: dict[str, str] = {}
+
+
+@pytest.mark.parametrize("language", PACK)
+@pytest.mark.parametrize("task", ["synthesize", "fix-tests", "fix-docs"])
+def test_rows_of_humanevalpack_are_those_of_the_name(data_dir: Path, language: str, task: str) -> None:
+    source = data_dir / "benchmarks" / "humanevalpack" / f"{language}.jsonl.gz"
+
+    problems = ce.load("humanevalpack", language=language, task=task, source=source)
+
+    assert problems.version == "1.0"
+    assert len(problems) == 164
+    assert problems.name == f"humanevalpack-{language} ({task}, instruct)"
+    for problem in problems:
+        if (problem.task_id, task) == ("CPP/38", "fix-tests"):
+            continue  # the data's declaration holds the beginning of the solution
+        for extractor in (ce.continuation, ce.extract.default_extractor(problems)):
+            sample = ce.Sample(task_id=problem.task_id, completion=problem.canonical_solution)
+            taken = extractor(sample, problem)
+            code = taken if isinstance(taken, str) else taken.code
+            program = problem.suites["tests"].program(code, problem=problem, limits=problem.limits)
+            assert depth(masked(program.code, problem.language)) == 0
+            assert program.code.count("func main") + program.code.count("fn main") == (language == "rust")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("language", PACK)
+def test_solutions_of_humanevalpack_pass_and_bugs_fail(data_dir: Path, language: str) -> None:
+    source = data_dir / "benchmarks" / "humanevalpack" / f"{language}.jsonl.gz"
+    problems = ce.load("humanevalpack", language=language, task="fix-docs", source=source)
+    samples = [
+        ce.Sample(task_id=problem.task_id, completion=body, index=index)
+        for problem in problems
+        for index, body in enumerate((problem.canonical_solution, "\n" + problem.metadata["buggy_solution"]))
+    ]
+
+    try:
+        results = ce.evaluate(problems, ce.RecordedSampler(samples), cache=False, extract=ce.continuation)
+    except ToolchainMissing as error:
+        pytest.skip(str(error))
+
+    ours = {a.sample.task_id for a in results if a.sample.index == 0 and not a.passed}
+    bugs = {a.sample.task_id for a in results if a.sample.index == 1 and a.passed}
+    assert ours == {task_id for task_id in CANONICAL_FAILS if task_id.startswith(f"{PACK[language]}/")}
+    assert bugs == {task_id for task_id in BUGGY_PASSES if task_id.startswith(f"{PACK[language]}/")}
+    assert results.n_unjudged == 0

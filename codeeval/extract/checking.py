@@ -1,4 +1,4 @@
-"""What is wrong with samples before anything runs: tasks without one, and code that is empty, no Python or cut off."""
+"""What is wrong with samples before anything runs: too few of a task, and code that is empty, no Python or cut off."""
 
 from __future__ import annotations
 
@@ -30,15 +30,17 @@ class SyntaxReport:
     "Samples that ended at a length limit (`finish_reason`), or whose thinking never ended; they may be fine."
     unknown: tuple[str, ...]
     "Tasks of samples that are not among the problems."
+    short: tuple[tuple[str, int], ...] = ()
+    "Tasks with fewer samples than were wanted, and how many they have; those without any are `missing`."
 
     @property
     def is_clean(self) -> bool:
         """Whether nothing was found."""
-        return not (self.missing or self.empty or self.unparsable or self.truncated or self.unknown)
+        return not any(getattr(self, name) for name in _FOUND)
 
     def __str__(self) -> str:
         lines = [f"{self.n_samples:,} samples" + (": nothing found" if self.is_clean else "")]
-        for name in ("missing", "empty", "unparsable", "truncated", "unknown"):
+        for name in _FOUND:
             found = getattr(self, name)
             if found:
                 shown = ", ".join(
@@ -48,8 +50,15 @@ class SyntaxReport:
         return "\n".join(lines)
 
 
+_FOUND = ("missing", "short", "empty", "unparsable", "truncated", "unknown")
+
+
 def syncheck(
-    samples: Iterable[Sample], problems: Iterable[Problem], *, extractor: str | Extractor | None = None
+    samples: Iterable[Sample],
+    problems: Iterable[Problem],
+    *,
+    extractor: str | Extractor | None = None,
+    n_samples: int | None = None,
 ) -> SyntaxReport:
     """Look for samples that can't pass, without running any.
 
@@ -57,20 +66,21 @@ def syncheck(
         samples: the samples, as `codeeval.formats.read_samples` gives them.
         problems: what was asked.
         extractor: how their code is taken; by default as `evaluate` would.
+        n_samples: how many samples of each task there should be.
     """
     problems_by_id = {problem.task_id: problem for problem in problems}
     chosen = default_extractor(problems_by_id.values()) if extractor is None else extractor_named(extractor)
-    missing = dict.fromkeys(problems_by_id)
+    n_by_task = dict.fromkeys(problems_by_id, 0)
     empty, unparsable, truncated = [], [], []
     unknown: dict[str, None] = {}
-    n_samples = 0
+    n = 0
     for sample in samples:
-        n_samples += 1
+        n += 1
         problem = problems_by_id.get(sample.task_id)
         if problem is None:
             unknown[sample.task_id] = None
             continue
-        missing.pop(sample.task_id, None)
+        n_by_task[sample.task_id] += 1
         place = (sample.task_id, sample.index)
         code = applied(chosen, sample, problem).code
         if not code.strip() or not sample.completion.strip():
@@ -80,8 +90,9 @@ def syncheck(
         if sample.metadata.get("finish_reason") in _CUT_OFF or cleaned(sample.completion).is_truncated:
             truncated.append(place)
     return SyntaxReport(
-        n_samples=n_samples,
-        missing=tuple(missing),
+        n_samples=n,
+        missing=tuple(task_id for task_id, found in n_by_task.items() if not found),
+        short=tuple((task_id, found) for task_id, found in n_by_task.items() if 0 < found < (n_samples or 0)),
         empty=tuple(empty),
         unparsable=tuple(unparsable),
         truncated=tuple(truncated),

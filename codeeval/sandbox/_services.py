@@ -1,0 +1,91 @@
+"""The warm compilers of a zygote, and what is prepared for its jobs."""
+
+from __future__ import annotations
+
+import os
+from typing import Dict, Sequence, Tuple
+
+from codeeval.sandbox import _archive, _job, _namespaces, _root, _service, _tree
+
+__all__ = ["Services", "furnish"]
+
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
+#: More descriptors than a zygote has.
+_MOST_FDS = 64
+
+
+class Services:
+    """The warm compilers of a zygote, by the slots that the judge gives them."""
+
+    def __init__(self, job: _job.Job, work: str, work_bytes: int) -> None:
+        self.job = job
+        self.work = work
+        self.work_bytes = work_bytes
+        self.flags = job.flags | _namespaces.OWN_MOUNTS | (_namespaces.OWN_IPC if job.own_ipc else 0)
+        self.pids: Dict[int, int] = {}
+
+    def start(self, slot: int, limits: Sequence[int], fds: Sequence[int]) -> None:
+        """Start one; where that fails, its socket is closed, which is heard.
+
+        Args:
+            slot: its name.
+            limits: memory bytes, file bytes, threads.
+            fds: its socket and its log.
+        """
+        memory_bytes, file_bytes, threads = limits
+        tasks = threads + self.count_tasks()
+        try:
+            pid = self.job.clone_apart(self.flags)
+        except OSError:
+            return
+        if pid:
+            self.pids[slot] = pid
+            return
+        try:
+            os.dup2(fds[1], 2)
+            for standard in (0, 1):
+                os.dup2(fds[0], standard)
+            os.closerange(_job.SOCKET_FD, _MOST_FDS)
+            self.job.enter_service(self.work, self.work_bytes, memory_bytes, file_bytes, tasks)
+            _service.become(self.job.confine_service)
+        finally:
+            os._exit(1)
+
+    def look(self, slot: int) -> Tuple[float, int]:
+        """Give the CPU seconds and the resident bytes of one, as far as they can be seen."""
+        pid = self.pids.get(slot, 0)
+        pages = _tree.read("%d/statm" % pid, self.job.proc_fd).split()
+        return (_job.clock(pid) if pid else 0.0), int(pages[1]) * _PAGE_BYTES if len(pages) > 1 else 0
+
+    def end(self, slot: int) -> Tuple[int, float, float, int, int]:
+        """End one, say how it ended."""
+        return _job.end(self.pids.pop(slot, 0), 0, self.flags)
+
+    def end_all(self) -> None:
+        """End all."""
+        for slot in list(self.pids):
+            self.end(slot)
+
+    def count_tasks(self) -> int:
+        """Count their threads: the kernel counts them together with a job's."""
+        return sum(_tree.count_threads(pid, self.job.proc_fd) for pid in self.pids.values())
+
+
+def furnish(archive: int) -> int:
+    """Put the files of an archive, and no others, where jobs can read and not write them; give an errno, or 0."""
+    try:
+        _namespaces.fresh_tmpfs(
+            _root.PREPARED, os.fstat(archive).st_size + (1 << 20), replace=_is_mount(_root.PREPARED)
+        )
+        for name, mode, content in _archive.entries(archive):
+            fd = os.open(os.path.join(_root.PREPARED, os.path.basename(name)), os.O_CREAT | os.O_WRONLY, mode)
+            with open(fd, "wb") as file:
+                file.writelines(content)
+        _namespaces.seal(_root.PREPARED)
+    except OSError as error:
+        return error.errno or -1
+    return 0
+
+
+def _is_mount(path: str) -> bool:
+    return os.stat(path).st_dev != os.stat(os.path.dirname(path)).st_dev
