@@ -31,10 +31,13 @@ if TYPE_CHECKING:
     )
     from codeeval.evaluate import evaluate, evaluate_async, generate, rescore
     from codeeval.executors import Executor, LocalExecutor
-    from codeeval.extract import Extraction, continuation, fenced, sanitize, stop_at, syncheck, until_stop
+    from codeeval.extract import Extraction, calibrate, continuation, fenced, sanitize, stop_at, syncheck, until_stop
     from codeeval.extractors_compared import ExtractorComparison, compare_extractors
     from codeeval.ground_truth import ground_truth
+    from codeeval.hard import HardSelection, select_hard, sentence_embedder
     from codeeval.history import History
+    from codeeval.inspection import inspect
+    from codeeval.leaderboard import Leaderboard, leaderboard
     from codeeval.metrics import (
         BestAtK,
         ByTag,
@@ -85,8 +88,10 @@ __all__ = [
     "FunctionSampler",
     "GPassAtK",
     "GroundTruth",
+    "HardSelection",
     "History",
     "InvalidProblem",
+    "Leaderboard",
     "Limits",
     "LocalExecutor",
     "MajorityAtK",
@@ -122,6 +127,7 @@ __all__ = [
     "VerdictCache",
     "available",
     "by_language",
+    "calibrate",
     "compare",
     "compare_extractors",
     "compare_many",
@@ -135,7 +141,9 @@ __all__ = [
     "formats",
     "generate",
     "ground_truth",
+    "inspect",
     "languages",
+    "leaderboard",
     "load",
     "load_results",
     "pass_at_k",
@@ -145,6 +153,8 @@ __all__ = [
     "report_card",
     "rescore",
     "sanitize",
+    "select_hard",
+    "sentence_embedder",
     "stop_at",
     "syncheck",
     "until_stop",
@@ -161,10 +171,13 @@ _NAMES = {
     "errors": "CodeEvalError DatasetError ExecutionError InvalidProblem NotComparable ResultsError SamplingError",
     "evaluate": "evaluate evaluate_async generate rescore",
     "executors": "Executor LocalExecutor",
-    "extract": "Extraction continuation fenced sanitize stop_at syncheck until_stop",
+    "extract": "Extraction calibrate continuation fenced sanitize stop_at syncheck until_stop",
     "extractors_compared": "ExtractorComparison compare_extractors",
     "ground_truth": "ground_truth",
+    "hard": "HardSelection select_hard sentence_embedder",
     "history": "History",
+    "inspection": "inspect",
+    "leaderboard": "Leaderboard leaderboard",
     "metrics": "BestAtK ByTag GPassAtK MajorityAtK Metric PassAtK PassPowK StatusRates TestPassFraction "
     "TruncationRates plan",
     "metrics.pass_at_k": "pass_at_k",

@@ -21,6 +21,8 @@ from codeeval._display.svg import SERIES, STATUS_COLORS
 from codeeval._display.untrusted import line, plural
 from codeeval.comparison import Comparison, Comparisons
 from codeeval.errors import require
+from codeeval.leaderboard import Leaderboard, RatedModels
+from codeeval.leaderboard.board import AVERAGE
 from codeeval.metrics import mean_over_problems, pass_at_k
 from codeeval.program import Status
 from codeeval.results import Results
@@ -31,9 +33,11 @@ if TYPE_CHECKING:
     from codeeval.history import History
 
 __all__ = [
+    "board_chart",
     "comparison_forest",
     "learning_curve",
     "pass_at_k_curve",
+    "rating_intervals",
     "runtime_distribution",
     "status_bars",
     "task_heat_map",
@@ -305,6 +309,70 @@ def learning_curve(histories: History | Mapping[str, History]) -> Figure:
     axes.set_ylim(bottom=max(0.0, axes.get_ylim()[0]))
     _legend(axes, by_name)
     _caption(figure, "band: 95 % interval by problem", "ring: the highest score, not surely the best model")
+    return figure
+
+
+def board_chart(board: Leaderboard, *, by: str = AVERAGE, top: int | None = 30) -> Figure:
+    """Draw the scores of a board's models, a mark for each split, best model first.
+
+    Args:
+        board: the board.
+        by: the split that orders the models; by default the average over the splits.
+        top: how many models are drawn; None for all.
+
+    Raises:
+        ValueError: there is nothing to draw.
+        KeyError: there is no such split.
+        MissingExtra: matplotlib is not installed.
+    """
+    standings = [s for s in board.standings(by) if s.rank is not None][:top]
+    if not standings:
+        raise ValueError(f"board_chart needs at least one model with a score to order by ({by}), but there is none")
+    figure, axes = _figure(7.0, 1.6 + 0.24 * len(standings))
+    rows = np.arange(len(standings))
+    scores = np.array([[100 * s.scores[split] for split in board.splits] for s in standings])  # (M, S)
+    known = ~np.isnan(scores).all(axis=1)
+    axes.hlines(rows[known], np.nanmin(scores[known], axis=1), np.nanmax(scores[known], axis=1), color="0.75", zorder=1)
+    for i, split in enumerate(board.splits):
+        color, _ = _series(i)
+        axes.plot(scores[:, i], rows, "osD^"[i % 4], color=color, label=_label(split), markersize=6)
+    if len(board.splits) > 1:
+        average = [100 * s.scores[AVERAGE] for s in standings]
+        axes.plot(average, rows, "|", color="0.2", label=AVERAGE, markersize=10, markeredgewidth=1.5)
+        axes.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=4, frameon=False, fontsize=8.5)
+    axes.set_yticks(rows, [_label(s.model) for s in standings], fontsize=8)
+    axes.set_ylim(len(standings) - 0.4, -0.6)
+    axes.set_xlim(left=0)
+    axes.set_xlabel("pass@1 (%)")
+    others = len(board) - len(standings)
+    left = f"{plural(others, 'model')} not drawn" if others else plural(len(standings), "model")
+    _caption(figure, line(board.name, 60), f"ordered by {line(by, 40)}", left)
+    return figure
+
+
+def rating_intervals(rated: RatedModels, *, top: int | None = 30) -> Figure:
+    """Draw Bradley-Terry ratings with their 95 % intervals, highest first.
+
+    Args:
+        rated: the ratings, as `Leaderboard.ratings` gives them.
+        top: how many models are drawn; None for all.
+
+    Raises:
+        ValueError: there is nothing to draw.
+        MissingExtra: matplotlib is not installed.
+    """
+    shown = [r for r in rated if not math.isnan(r.value)][:top]
+    if not shown:
+        raise ValueError("rating_intervals needs at least one rated model, but there is none")
+    figure, axes = _figure(7.0, 1.4 + 0.24 * len(shown))
+    rows = np.arange(len(shown))
+    axes.hlines(rows, [r.ci_low for r in shown], [r.ci_high for r in shown], color=SERIES[0], linewidth=2.5)
+    axes.plot([r.value for r in shown], rows, "o", color=SERIES[0], markersize=6)
+    axes.set_yticks(rows, [_label(r.model) for r in shown], fontsize=8)
+    axes.set_ylim(len(shown) - 0.4, -0.6)
+    axes.set_xlabel("Bradley-Terry rating (400 points: odds of ten to one)")
+    left = [f"{plural(len(rated) - len(shown), 'model')} not drawn"] if len(rated) > len(shown) else []
+    _caption(figure, line(rated.split, 40), f"line: 95 % interval, resamples of {rated.resample}", *left)
     return figure
 
 

@@ -17,7 +17,7 @@ from codeeval.program import Limits, Strength
 from codeeval.suites import CallSuite, Oracle, ScriptSuite, Suite
 
 if TYPE_CHECKING:
-    from codeeval.truth import GroundTruth
+    from codeeval.truth import GroundTruth, Outcome
 
 __all__ = ["Problem", "ProblemSet"]
 
@@ -321,6 +321,28 @@ class ProblemSet(Sequence[Problem]):
         changed.ground_truth = None
         return changed
 
+    def calibrated(self, truth: GroundTruth, *, factor: float = 10.0, least_s: float = 1.0) -> ProblemSet:
+        """Give the same problems under limits that follow from what their canonical solutions took.
+
+        An endless loop then costs a second and not ten. Each problem gets `factor` times the CPU seconds of its
+        solution, and at least `least_s`; wall-clock seconds are three times that, or `factor` times those of a
+        solution that waits. No limit grows. Problems whose solution does not pass keep theirs.
+
+        Args:
+            truth: what `codeeval.ground_truth` found out about these problems, on this machine.
+            factor: how much slower than the canonical solution an answer may be, 1 or more.
+            least_s: CPU seconds that every answer may take; what is fast in one run may be slow in the next.
+
+        Raises:
+            ValueError: it knows nothing of one of these problems, or of one with other tests or limits.
+        """
+        if not factor >= 1 or not least_s > 0:
+            raise ValueError(f"factor must be 1 or more and least_s positive, but got {factor!r} and {least_s!r}")
+        self._check_knows(truth)
+        changed = self._with(_calibrated(p, truth.outcomes.get(p.task_id), factor, least_s) for p in self._problems)
+        changed.ground_truth = None
+        return changed
+
     def judged_by(self, truth: GroundTruth | None) -> ProblemSet:
         """Give the same problems with what is known of which can be judged: every score of theirs then shows it.
 
@@ -378,6 +400,19 @@ class ProblemSet(Sequence[Problem]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild_set, (self._problems, self.name, self.version, self.revision, self.ground_truth)
+
+
+#: Wall-clock seconds for each CPU second of a calibrated limit: starting a program and its tests take some as well.
+_WALL_FACTOR = 3.0
+
+
+def _calibrated(problem: Problem, outcome: Outcome | None, factor: float, least_s: float) -> Problem:
+    if outcome is None or not outcome.passed:
+        return problem
+    limits = problem.limits
+    cpu_s = min(limits.cpu_s, max(least_s, factor * outcome.cpu_s))
+    wall_s = min(limits.wall_s, max(_WALL_FACTOR * cpu_s, factor * outcome.wall_s))
+    return dataclasses.replace(problem, limits=dataclasses.replace(limits, cpu_s=cpu_s, wall_s=wall_s))
 
 
 _ROW_FIELDS = frozenset({"task_id", "prompt", "test", "cases", "entry_point", "canonical_solution"})

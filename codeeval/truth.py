@@ -26,6 +26,11 @@ class Outcome:
     wall_s: float
 
     @property
+    def passed(self) -> bool:
+        """Whether it passed every suite."""
+        return self.status is Status.PASSED
+
+    @property
     def reason(self) -> str:
         """Status and message in one line."""
         return f"{self.status}: {self.message}" if self.message else str(self.status)
@@ -53,7 +58,7 @@ class GroundTruth:
     @property
     def passed(self) -> tuple[str, ...]:
         """The problems whose canonical solution passes."""
-        return tuple(task_id for task_id, outcome in self.outcomes.items() if outcome.status is Status.PASSED)
+        return tuple(task_id for task_id, outcome in self.outcomes.items() if outcome.passed)
 
     @property
     def failed(self) -> dict[str, str]:
@@ -61,7 +66,7 @@ class GroundTruth:
         return {
             task_id: outcome.reason
             for task_id, outcome in self.outcomes.items()
-            if outcome.status is not Status.PASSED and outcome.status.is_judged
+            if not outcome.passed and outcome.status.is_judged
         }
 
     @property

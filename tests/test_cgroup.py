@@ -193,7 +193,7 @@ def test_groups_that_killed_workers_left_long_ago_are_cleared(tmp_path: Path) ->
     for path in (old, foreign):
         os.utime(path, (1, 1))
 
-    _cgroup._clear_stale(str(tmp_path))
+    _cgroup._clear_stale(str(tmp_path), new.stat().st_mtime)
 
     assert not old.exists()
     assert new.exists()

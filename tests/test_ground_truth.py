@@ -290,3 +290,50 @@ def test_comparing_runs_names_the_tasks_that_only_one_could_judge() -> None:
 
 def _two_machines() -> list[FakeExecutor]:
     return [executor(fingerprint="here"), executor(1, fingerprint="there")]
+
+
+def timed(**cpu_s: float) -> Callable[[Program], Execution]:
+    """Stand for canonical solutions that take some time; what is not named fails."""
+
+    def verdict(program: Program) -> Execution:
+        took = next((s for name, s in cpu_s.items() if f"# {name[1:]}\n" in program.code), None)
+        if took is None:
+            return Execution(status=Status.FAILED, cpu_s=0.1, wall_s=0.1)
+        return Execution(status=Status.PASSED, cpu_s=took, wall_s=10 * took)
+
+    return verdict
+
+
+def test_calibrated_limits_follow_from_what_the_solution_took_and_never_grow() -> None:
+    problems = problem_set(4).with_limits(cpu_s=10, wall_s=30)
+    truth = ce.ground_truth(problems, FakeExecutor(timed(_0=0.01, _1=0.3, _2=5.0), fingerprint="here"))
+
+    calibrated = problems.calibrated(truth, factor=10, least_s=1)
+
+    limits = [(p.limits.cpu_s, p.limits.wall_s) for p in calibrated]
+    assert limits == [(1.0, 3.0), (3.0, 30.0), (10.0, 30.0), (10.0, 30.0)], "the last one's solution fails"
+    assert calibrated.digest() == problems.digest(), "limits are no part of a set's identity"
+
+
+def test_an_endless_loop_costs_a_calibrated_problem_a_second() -> None:
+    problems = problem_set(1)
+    with ce.LocalExecutor(workers=1) as executor:
+        calibrated = problems.calibrated(ce.ground_truth(problems, executor))
+
+        (attempt,) = ce.evaluate(
+            calibrated, ScriptedSampler({"add/0": ["    while True: pass\n"]}), executor, cache=False
+        )
+
+    execution = attempt.executions["tests"]
+    assert execution.status is Status.TIMED_OUT
+    assert 0.9 < execution.cpu_s < 5.0 < problems[0].limits.cpu_s
+
+
+def test_limits_are_not_calibrated_by_what_is_known_of_other_problems() -> None:
+    problems = problem_set(2)
+    truth = ce.ground_truth(problems, executor())
+
+    with pytest.raises(ValueError, match="has other tests or limits there"):
+        problems.with_limits(cpu_s=2).calibrated(truth)
+    with pytest.raises(ValueError, match="factor must be 1 or more"):
+        problems.calibrated(truth, factor=0.5)

@@ -9,6 +9,7 @@ from codeeval._display.failures import Failures
 from codeeval._display.history import history_html
 from codeeval._display.languages import by_language_html
 from codeeval._display.summary import html, text
+from codeeval._display.tables import tables_html
 from codeeval._display.tasks import Tasks
 from codeeval._display.untrusted import visible
 
@@ -20,6 +21,7 @@ __all__ = [
     "comparisons_html",
     "history_html",
     "html",
+    "tables_html",
     "text",
     "visible",
 ]

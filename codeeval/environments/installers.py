@@ -186,10 +186,7 @@ _EXPLANATIONS: tuple[tuple[tuple[str, ...], str], ...] = (
             "error sending request",
             "tunnel connection failed",
         ),
-        (
-            "the package index can't be reached; see to the network, the proxy or a mirror (HTTPS_PROXY, "
-            "PIP_INDEX_URL, UV_DEFAULT_INDEX), then call again: what was downloaded is kept"
-        ),
+        "the package index can't be reached; see to the network, HTTPS_PROXY or a mirror, then call again",
     ),
     (
         (

@@ -4,6 +4,7 @@ An extractor is any callable `(sample, problem) -> str | Extraction`; the ones h
 sample that is a whole program by itself (`metadata["solution"]`) is taken as it is by all of them.
 """
 
+from codeeval.extract.calibration import calibrate
 from codeeval.extract.extraction import Extraction, Extractor
 from codeeval.extract.fences import fenced, first_fence, last_fence
 from codeeval.extract.names import EXTRACTORS, default_extractor, extractor_named
@@ -20,6 +21,7 @@ __all__ = [
     "SyntaxReport",
     "bigcode_harness",
     "bigcodebench",
+    "calibrate",
     "continuation",
     "default_extractor",
     "evalplus",

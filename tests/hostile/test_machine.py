@@ -375,7 +375,7 @@ def test_an_attack_on_the_machine_does_not_come_through(executor: LocalExecutor,
 
 
 def test_two_boxes_at_the_same_time_see_nothing_of_each_other() -> None:
-    """Each leaves a file, and looks for that of the other, and for its processes; there is an idle pid 1 in each box."""
+    """Each leaves a file, and looks for that of the other and for its processes; a box has an idle pid 1."""
     code = (
         "import os, time\nopen('codeeval-%d' % ME, 'w').close()\n"
         "def f(x):\n  time.sleep(0.7)\n"
