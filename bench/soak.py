@@ -141,6 +141,7 @@ def main(count: int) -> int:
             if done % part == 0:
                 now_s = time.monotonic()
                 rows.append((done, part / (now_s - last_s), resident_kb(), sum(map(resident_kb, children()))))
+                print(f"{done} done", file=sys.stderr, flush=True)
                 last_s = now_s
         wall_s = time.monotonic() - start_s
     after = Left.now()

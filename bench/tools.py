@@ -24,6 +24,27 @@ EVALUATE = "evaluate==0.4.6"
 #: `execute.py` are `code_eval`'s.
 BIGCODE = "nvidia-bigcode-eval==26.3"
 
+EVALPLUS = "evalplus==0.3.1"
+BIGCODEBENCH = "bigcodebench==0.2.5"
+#: What `bigcodebench.evaluate` imports. Its wheel names vllm and more, which judging does not use.
+_OF_BIGCODEBENCH = (
+    "appdirs",
+    "datasets",
+    "e2b",
+    "fire",
+    "gradio-client",
+    "multipledispatch",
+    "numpy",
+    "pqdm",
+    "rich",
+    "tempdir",
+    "termcolor",
+    "tqdm",
+    "tree-sitter",
+    "tree-sitter-python",
+    "wget",
+)
+
 _HERE = Path(__file__).resolve().parent
 _BASE_PYTHON = Path(getattr(sys, "_base_executable", sys.executable))
 
@@ -57,8 +78,10 @@ class Cache:
     hf_metric: Path | None = None
     "A folder with `code_eval.py` and `execute.py` from the `evaluate` repository."
 
-    def environment(self, name: str, *requirements: str) -> Path:
+    def environment(self, name: str, *requirements: str, alone: str = "") -> Path:
         """Give the Python of an environment that holds `requirements`, making it where it is not there yet.
+
+        What is named by `alone` is installed without what it requires.
 
         Without requirements there is no pip either, and so nothing that Python would import when it starts.
         """
@@ -66,14 +89,17 @@ class Cache:
         folder = self.folder / f"{name}-py{version}"
         python = folder / "bin" / "python"
         stamp = folder / "installed.json"
-        if stamp.exists() and json.loads(stamp.read_text()) == list(requirements):
+        wanted = [*requirements, *([alone] if alone else [])]
+        if stamp.exists() and json.loads(stamp.read_text()) == wanted:
             return python
         print(f"making {folder} …", file=sys.stderr, flush=True)
         shutil.rmtree(folder, ignore_errors=True)
         _call(_BASE_PYTHON, "-m", "venv", folder, *([] if requirements else ["--without-pip"]))
         if requirements:
             _call(python, "-m", "pip", "install", "--quiet", *requirements)
-        stamp.write_text(json.dumps(requirements))
+        if alone:
+            _call(python, "-m", "pip", "install", "--quiet", "--no-deps", alone)
+        stamp.write_text(json.dumps(wanted))
         return python
 
     def metric(self) -> Path:
@@ -151,6 +177,14 @@ def _with_evaluate(cache: Cache) -> Path:
     return cache.environment("evaluate", EVALUATE)
 
 
+def _with_evalplus(cache: Cache) -> Path:
+    return cache.environment("evalplus", EVALPLUS)
+
+
+def _with_bigcodebench(cache: Cache) -> Path:
+    return cache.environment("bigcodebench", *_OF_BIGCODEBENCH, alone=BIGCODEBENCH)
+
+
 _HF = {"HF_ALLOW_CODE_EVAL": "1", "HF_HUB_OFFLINE": "1", "HF_EVALUATE_OFFLINE": "1", "HF_UPDATE_DOWNLOAD_COUNTS": "0"}
 _CODEEVAL = {"PYTHONPATH": str(_HERE.parent)}
 
@@ -205,6 +239,20 @@ TOOLS: dict[str, Tool] = {
         python=_with_evaluate,
         environment=_HF,
         arguments=lambda cache: (str(Cache(folder=cache.folder).metric()), "bare"),
+        is_default=False,
+    ),
+    "evalplus": Tool(
+        label=EVALPLUS.replace("==", " "),
+        driver="drive_evalplus",
+        python=_with_evalplus,
+        environment=_HF,
+        is_default=False,
+    ),
+    "bigcodebench": Tool(
+        label=BIGCODEBENCH.replace("==", " ") + ", local",
+        driver="drive_bigcodebench",
+        python=_with_bigcodebench,
+        environment=_HF,
         is_default=False,
     ),
 }

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from codeeval import errors, extract, formats, languages
+    from codeeval import environments, errors, extract, formats, languages
     from codeeval.benchmarks import available, load
     from codeeval.cache import VerdictCache
     from codeeval.callbacks import Callback, ProgressBar
@@ -31,8 +31,11 @@ if TYPE_CHECKING:
     )
     from codeeval.evaluate import evaluate, evaluate_async, generate, rescore
     from codeeval.executors import Executor, LocalExecutor
-    from codeeval.extract import Extraction, calibrate, continuation, fenced, sanitize, stop_at, syncheck, until_stop
+    from codeeval.extract import Extraction, calibrate, continuation, fenced, stop_at, until_stop
+    from codeeval.extract.sanitize import sanitize
+    from codeeval.extract.syncheck import syncheck
     from codeeval.extractors_compared import ExtractorComparison, compare_extractors
+    from codeeval.ground_truth import ground_truth
     from codeeval.hard import HardSelection, select_hard, sentence_embedder
     from codeeval.history import History
     from codeeval.inspection import inspect
@@ -62,6 +65,7 @@ if TYPE_CHECKING:
     from codeeval.sandbox import Sandbox
     from codeeval.store import load_results
     from codeeval.suites import CallSuite, Oracle, ScriptSuite, SourceSuite, StdioSuite, Suite, UnittestSuite
+    from codeeval.truth import GroundTruth
 
 __version__ = "0.1.0"
 
@@ -85,6 +89,7 @@ __all__ = [
     "ExtractorComparison",
     "FunctionSampler",
     "GPassAtK",
+    "GroundTruth",
     "HardSelection",
     "History",
     "InvalidProblem",
@@ -129,6 +134,7 @@ __all__ = [
     "compare_extractors",
     "compare_many",
     "continuation",
+    "environments",
     "errors",
     "evaluate",
     "evaluate_async",
@@ -136,6 +142,7 @@ __all__ = [
     "fenced",
     "formats",
     "generate",
+    "ground_truth",
     "inspect",
     "languages",
     "leaderboard",
@@ -166,8 +173,11 @@ _NAMES = {
     "errors": "CodeEvalError DatasetError ExecutionError InvalidProblem NotComparable ResultsError SamplingError",
     "evaluate": "evaluate evaluate_async generate rescore",
     "executors": "Executor LocalExecutor",
-    "extract": "Extraction calibrate continuation fenced sanitize stop_at syncheck until_stop",
+    "extract": "Extraction calibrate continuation fenced stop_at until_stop",
+    "extract.sanitize": "sanitize",
+    "extract.syncheck": "syncheck",
     "extractors_compared": "ExtractorComparison compare_extractors",
+    "ground_truth": "ground_truth",
     "hard": "HardSelection select_hard sentence_embedder",
     "history": "History",
     "inspection": "inspect",
@@ -186,6 +196,7 @@ _NAMES = {
     "sandbox": "Sandbox",
     "store": "load_results",
     "suites": "CallSuite Oracle ScriptSuite SourceSuite StdioSuite Suite UnittestSuite",
+    "truth": "GroundTruth",
 }
 _HOMES = {name: f"codeeval.{home}" for home, names in _NAMES.items() for name in names.split()}
 

@@ -17,7 +17,16 @@ from codeeval._tables import flattened, shown
 if TYPE_CHECKING:
     from codeeval.results import Estimate, Results
 
-__all__ = ["Card", "Format", "isolation", "merged_card", "report_card", "results_table", "with_card"]
+__all__ = [
+    "Card",
+    "Format",
+    "ground_truth_line",
+    "isolation",
+    "merged_card",
+    "report_card",
+    "results_table",
+    "with_card",
+]
 
 Format = Literal["text", "markdown", "latex", "json"]
 
@@ -84,8 +93,14 @@ def report_card(results: Results | Mapping[str, Any]) -> Card:
         *_isolation(executor),
         (
             "judged by",
-            _words(executor.get("executor"), _labelled("Python", executor.get("python")), executor.get("machine")),
+            _words(
+                executor.get("executor"),
+                _labelled("Python", executor.get("python")),
+                executor.get("machine"),
+                _environment(executor.get("environment")),
+            ),
         ),
+        *([("ground truth", truth)] if (truth := ground_truth_line(manifest)) else []),
         ("versions", ", ".join(f"{name} {version}" for name, version in versions.items()) or NOT_RECORDED),
         ("started", _value(manifest.get("started"))),
     ]
@@ -94,6 +109,21 @@ def report_card(results: Results | Mapping[str, Any]) -> Card:
     if not isinstance(results, Mapping):
         rows.insert(4, ("judged", _judged(results)))
     return Card(rows=tuple(rows))
+
+
+def ground_truth_line(manifest: Mapping[str, Any]) -> str:
+    """Say how many canonical solutions pass where a run was judged, and which problems' don't; empty if unknown."""
+    found = manifest.get("ground_truth")
+    if not isinstance(found, Mapping):
+        return ""
+    failed, rate = list(found.get("failed_tasks") or ()), found.get("pass_rate")
+    n_passed = int(found.get("passed") or 0)
+    share = "" if rate is None else f" ({rate:.1%})"
+    said = [f"{n_passed:,} of {n_passed + len(failed):,} canonical solutions pass here{share}"]
+    said += [f"not {_some(failed)}"] if failed else []
+    for name, label in (("not_judged", "not judged"), ("without_solution", "without one")):
+        said += [f"{label}: {_some(found[name])}"] if found.get(name) else []
+    return "; ".join(said)
 
 
 def merged_card(cards: Mapping[str, Card]) -> Card:
@@ -275,6 +305,20 @@ def _grouped(values: Mapping[str, str]) -> dict[str, str]:
     for name, value in values.items():
         names_by_value.setdefault(value, []).append(name)
     return {", ".join(names): value for value, names in names_by_value.items()}
+
+
+def _some(task_ids: Sequence[Any]) -> str:
+    more = f" and {len(task_ids) - _SOME:,} more" if len(task_ids) > _SOME else ""
+    return ", ".join(str(task_id) for task_id in task_ids[:_SOME]) + more
+
+
+_SOME = 5
+
+
+def _environment(environment: Any) -> str | None:
+    if not isinstance(environment, Mapping):
+        return None
+    return f"in {environment.get('name')} ({environment.get('lock')})"
 
 
 def _labelled(label: str, value: Any) -> str | None:

@@ -22,7 +22,7 @@ from codeeval.metrics import Metric, PassAtK
 from codeeval.problem import Problem, ProblemSet
 from codeeval.rerun import Rerun
 from codeeval.results import Results
-from codeeval.run import Run, closing, executor_description
+from codeeval.run import Run, Settings, closing, executor_description
 from codeeval.sample import Attempt, Sample
 from codeeval.samplers.base import Sampler
 from codeeval.store import ExecutionRecord, SuiteKey, read_executions, read_samples, setting_differences
@@ -89,23 +89,20 @@ def evaluate(
     extract = default_extractor(problems) if extract is None else extractor_named(extract)
     n = _n_samples(n_samples, metrics, sampler, problems)
     _check(problems, sampler, metrics, n, source="" if n_samples is not None else "the sampler")
-    with _judging(
-        problems,
-        sampler,
+    settings = Settings(
+        extract=extract,
+        deduplicate=deduplicate,
+        max_unjudged=max_unjudged,
+        max_error_rate=max_error_rate,
+        metadata=metadata,
+        rerun=rerun,
+    )
+    with _judging(problems, sampler, executor, n, settings, out, callbacks, progress, cache) as (
+        run,
         executor,
-        n,
-        extract,
-        out,
-        callbacks,
-        progress,
-        cache,
-        deduplicate,
-        max_unjudged,
-        metadata,
-        max_error_rate,
-        rerun,
-    ) as (run, executor, notifier):
-        return _follow(run, sampler, executor, metrics, notifier, rerun)
+        notifier,
+    ):
+        return _follow(run, sampler, executor, metrics, notifier)
 
 
 def _follow(
@@ -114,7 +111,6 @@ def _follow(
     executor: Executor,
     metrics: Sequence[Metric],
     notifier: Notifier,
-    rerun: Rerun | None,
 ) -> Results:
     """Follow the straight line: samples → programs → executions → attempts → metrics."""
     samples = run.recorded(_drawn(sampler, run))
@@ -129,7 +125,7 @@ def _follow(
                     run.n_expected,
                 )
                 break
-    if rerun is not None and not run.has_failed:
+    if run.settings.rerun is not None and not run.has_failed:
         with closing(executor.execute(run.again())) as executions:
             for i, execution in executions:
                 run.record_again(i, execution)
@@ -198,11 +194,11 @@ def generate(
     problems = _problem_set(problems)
     n = _n_samples(n_samples, (), sampler, problems)
     _check(problems, sampler, (), n)
-    _check_metadata(metadata)
+    settings = Settings(metadata=metadata)
     with (
         _told_when_interrupted() as opened,
         Notifier(callbacks, progress=progress) as notifier,
-        Run(problems, sampler, n_samples=n, out=out, metadata=metadata, on_sample=notifier.on_sample) as run,
+        Run(problems, sampler, n_samples=n, settings=settings, out=out, on_sample=notifier.on_sample) as run,
     ):
         opened.append(run)
         notifier.on_start(run)
@@ -257,24 +253,21 @@ def rescore(
     _check(problems, sampler, metrics, n, source="the run")
     metadata = sampler.manifest.get("metadata")
     extract = extractor_named(extract or _extractor_of(sampler.manifest, problems))
-    with _judging(
-        problems,
-        sampler,
+    settings = Settings(
+        extract=extract,
+        deduplicate=deduplicate,
+        max_unjudged=max_unjudged,
+        max_error_rate=max_error_rate,
+        metadata=metadata,
+        rerun=rerun,
+    )
+    with _judging(problems, sampler, executor, n, settings, out, callbacks, progress, cache) as (
+        judged_anew,
         executor,
-        n,
-        extract,
-        out,
-        callbacks,
-        progress,
-        cache,
-        deduplicate,
-        max_unjudged,
-        metadata,
-        max_error_rate,
-        rerun,
-    ) as (judged_anew, executor, notifier):
+        notifier,
+    ):
         judged_anew.take_over(sampler.executions_for(executor))
-        return _follow(judged_anew, sampler, executor, metrics, notifier, rerun)
+        return _follow(judged_anew, sampler, executor, metrics, notifier)
 
 
 class _RecordedRun:
@@ -342,23 +335,13 @@ def _judging(
     sampler: Sampler,
     executor: Executor | None,
     n: int,
-    extract: Extractor,
+    settings: Settings,
     out: str | os.PathLike[str] | None,
     callbacks: Iterable[Callback],
     progress: bool | None,
     cache: Cache,
-    deduplicate: bool,
-    max_unjudged: float,
-    metadata: Mapping[str, Any] | None,
-    max_error_rate: float,
-    rerun: Rerun | None,
 ) -> Iterator[tuple[Run, Executor, Notifier]]:
     """Open everything that judging needs, and close what was opened here, however the run ends."""
-    if not 0 <= max_unjudged <= 1:
-        raise ValueError(f"max_unjudged is a share between 0 and 1, but got {max_unjudged!r}")
-    _check_metadata(metadata)
-    if not 0 <= max_error_rate <= 1:
-        raise ValueError(f"max_error_rate is a share between 0 and 1, but got {max_error_rate!r}")
     with (
         _told_when_interrupted() as opened,
         _executor(executor) as executor,
@@ -369,14 +352,9 @@ def _judging(
             sampler,
             n_samples=n,
             executor=executor,
-            extract=extract,
+            settings=settings,
             out=out,
             cache=verdicts,
-            deduplicate=deduplicate,
-            max_unjudged=max_unjudged,
-            metadata=metadata,
-            max_error_rate=max_error_rate,
-            rerun=rerun,
             on_sample=notifier.on_sample,
             on_attempt=notifier.on_attempt,
         ) as run,
@@ -473,11 +451,6 @@ def _check_ports(
             raise TypeError(f"a metric is a callable with min_samples, but got {metric!r:.200}{remedy}")
     if extract is not None:
         extractor_named(extract)
-
-
-def _check_metadata(metadata: object) -> None:
-    if metadata is not None and not isinstance(metadata, Mapping):
-        raise TypeError(f"metadata must be a mapping, as {{'step': 500}}, but got {metadata!r:.200}")
 
 
 def _is_sampler(value: object) -> bool:

@@ -10,11 +10,14 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Literal, Self, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 from codeeval.errors import InvalidProblem
 from codeeval.program import Limits, Strength
 from codeeval.suites import CallSuite, Oracle, ScriptSuite, Suite
+
+if TYPE_CHECKING:
+    from codeeval.truth import GroundTruth, Outcome
 
 __all__ = ["Problem", "ProblemSet"]
 
@@ -184,7 +187,7 @@ class Problem:
 class ProblemSet(Sequence[Problem]):
     """Problems in order, with a name and a version; immutable, sliceable, addressable by task id."""
 
-    __slots__ = ("_by_id", "_digests", "_problems", "_whole", "name", "revision", "version")
+    __slots__ = ("_by_id", "_digests", "_problems", "_whole", "ground_truth", "name", "revision", "version")
 
     def __init__(
         self, problems: Iterable[Problem], *, name: str = "custom", version: str = "", revision: str = ""
@@ -193,6 +196,8 @@ class ProblemSet(Sequence[Problem]):
         self.name = name
         self.version = version
         self.revision = revision
+        self.ground_truth: GroundTruth | None = None
+        "Which of these problems can be judged, where that was found out; see `judged_by`."
         self._whole = (name, len(self._problems))
         self._by_id: dict[str, Problem] = {}
         self._digests: Mapping[str, str] = (
@@ -306,10 +311,55 @@ class ProblemSet(Sequence[Problem]):
         return self._with(problems)
 
     def with_limits(self, **limits: Any) -> ProblemSet:
-        """Give the same problems with some limits replaced: `problems.with_limits(cpu_s=3, wall_s=10)`."""
-        return self._with(
+        """Give the same problems with some limits replaced: `problems.with_limits(cpu_s=3, wall_s=10)`.
+
+        Under other limits other problems can be judged: what `judged_by` told is not known of these.
+        """
+        changed = self._with(
             dataclasses.replace(p, limits=dataclasses.replace(p.limits, **limits)) for p in self._problems
         )
+        changed.ground_truth = None
+        return changed
+
+    def calibrated(self, truth: GroundTruth, *, factor: float = 10.0, least_s: float = 1.0) -> ProblemSet:
+        """Give the same problems under limits that follow from what their canonical solutions took.
+
+        An endless loop then costs a second and not ten. Each problem gets `factor` times the CPU seconds of its
+        solution, and at least `least_s`; wall-clock seconds are three times that, or `factor` times those of a
+        solution that waits. No limit grows. Problems whose solution does not pass keep theirs.
+
+        Args:
+            truth: what `codeeval.ground_truth` found out about these problems, on this machine.
+            factor: how much slower than the canonical solution an answer may be, 1 or more.
+            least_s: CPU seconds that every answer may take; what is fast in one run may be slow in the next.
+
+        Raises:
+            ValueError: it knows nothing of one of these problems, or of one with other tests or limits.
+        """
+        if not factor >= 1 or not least_s > 0:
+            raise ValueError(f"factor must be 1 or more and least_s positive, but got {factor!r} and {least_s!r}")
+        self._check_knows(truth)
+        changed = self._with(_calibrated(p, truth.outcomes.get(p.task_id), factor, least_s) for p in self._problems)
+        changed.ground_truth = None
+        return changed
+
+    def judged_by(self, truth: GroundTruth | None) -> ProblemSet:
+        """Give the same problems with what is known of which can be judged: every score of theirs then shows it.
+
+        No problem is left out. `results.judgeable()` leaves them out of a score afterwards, and
+        `problems.subset(truth.passed)` beforehand.
+
+        Args:
+            truth: what `codeeval.ground_truth` found out about these problems, or more of them; None forgets it.
+
+        Raises:
+            ValueError: it knows nothing of one of these problems, or of one with other tests or limits.
+        """
+        if truth is not None:
+            self._check_knows(truth)
+        told = self._with(self._problems)
+        told.ground_truth = truth
+        return told
 
     def digest(self) -> str:
         """Give the sha256, as hex, of the problems in order; limits are not part of a set's identity."""
@@ -330,15 +380,39 @@ class ProblemSet(Sequence[Problem]):
         """List what is legal but worth knowing: a prompt that shows every test, a missing reference solution."""
         return [f"{p.task_id}: {remark}" for p in self._problems for remark in _remarks(p)]
 
+    def _check_knows(self, truth: GroundTruth) -> None:
+        for problem in self._problems:
+            known = truth.digests.get(problem.task_id)
+            if known != problem.digest():
+                differs = "was not among its problems" if known is None else "has other tests or limits there"
+                raise ValueError(
+                    f"this ground truth of {truth.benchmark} knows nothing of {problem.task_id!r}, which {differs}; "
+                    "find it out anew: problems.judged_by(codeeval.ground_truth(problems, executor))"
+                )
+
     def _with(self, problems: Iterable[Problem]) -> ProblemSet:
         """Give a set of these problems; a part says so in its name, lest its score passes for that of the whole."""
         part = ProblemSet(problems, name=self.name, version=self.version, revision=self.revision)
+        part.ground_truth = self.ground_truth
         part._whole = name, size = self._whole
         part.name = name if len(part) == size else f"{name} ({len(part)} of {size})"
         return part
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild_set, (self._problems, self.name, self.version, self.revision)
+        return _rebuild_set, (self._problems, self.name, self.version, self.revision, self.ground_truth)
+
+
+#: Wall-clock seconds for each CPU second of a calibrated limit: starting a program and its tests take some as well.
+_WALL_FACTOR = 3.0
+
+
+def _calibrated(problem: Problem, outcome: Outcome | None, factor: float, least_s: float) -> Problem:
+    if outcome is None or not outcome.passed:
+        return problem
+    limits = problem.limits
+    cpu_s = min(limits.cpu_s, max(least_s, factor * outcome.cpu_s))
+    wall_s = min(limits.wall_s, max(_WALL_FACTOR * cpu_s, factor * outcome.wall_s))
+    return dataclasses.replace(problem, limits=dataclasses.replace(limits, cpu_s=cpu_s, wall_s=wall_s))
 
 
 _ROW_FIELDS = frozenset({"task_id", "prompt", "test", "cases", "entry_point", "canonical_solution"})
@@ -417,5 +491,9 @@ def _rebuild(fields: dict[str, Any]) -> Problem:
     return Problem(**(fields | proxies))
 
 
-def _rebuild_set(problems: tuple[Problem, ...], name: str, version: str, revision: str) -> ProblemSet:
-    return ProblemSet(problems, name=name, version=version, revision=revision)
+def _rebuild_set(
+    problems: tuple[Problem, ...], name: str, version: str, revision: str, truth: GroundTruth | None
+) -> ProblemSet:
+    rebuilt = ProblemSet(problems, name=name, version=version, revision=revision)
+    rebuilt.ground_truth = truth
+    return rebuilt

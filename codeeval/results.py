@@ -267,6 +267,29 @@ class Results:
         flaky = set(self.flaky)
         return self.subset(task_id for task_id in self.task_ids if task_id not in flaky)
 
+    @property
+    def ground_truth(self) -> Mapping[str, Any] | None:
+        """Which problems could be judged where this run was; None where nobody found out (`ProblemSet.judged_by`).
+
+        `pass_rate`, and `failed_tasks`: task id → why its canonical solution failed; also `passed` (how many),
+        `not_judged` and `without_solution`.
+        """
+        return self.manifest.get("ground_truth")
+
+    def judgeable(self) -> Results:
+        """Give these results without the problems whose own solution fails here; metrics are to be computed anew.
+
+        Raises:
+            ValueError: nobody found out which these are.
+        """
+        if self.ground_truth is None:
+            raise ValueError(
+                "which of these problems can be judged is not known; evaluate them as "
+                "problems.judged_by(codeeval.ground_truth(problems, executor))"
+            )
+        failed = self.ground_truth["failed_tasks"]
+        return self.subset(task_id for task_id in self.task_ids if task_id not in failed)
+
     def failures(self, task_id: str | None = None) -> _display.Failures:
         """Give the attempts that did not pass, of one problem or of all; renders with program, test and values.
 
@@ -321,7 +344,9 @@ class Results:
             "attempts": {"judged": int(n.sum()), "passed": int(c.sum()), "not_judged": self.n_unjudged},
             "status": self.status_counts(),
             "card": report_card(self).to_dict(),
-        } | ({"flaky": list(self.flaky)} if self.flaky else {})
+            **({"flaky": list(self.flaky)} if self.flaky else {}),
+            **({"ground_truth": self.ground_truth} if self.ground_truth is not None else {}),
+        }
 
     def __str__(self) -> str:
         return _display.text(self)

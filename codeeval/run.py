@@ -39,7 +39,7 @@ from codeeval.sample import Attempt, Sample
 from codeeval.samplers.base import Sampler, describe
 from codeeval.store import SCHEMA, ExecutionRecord, RunDirectory, SampleKey, SuiteKey, logger, reruns_of, score
 
-__all__ = ["Run"]
+__all__ = ["Run", "Settings"]
 
 _I = TypeVar("_I", bound=Iterable[Any])
 
@@ -47,6 +47,35 @@ _I = TypeVar("_I", bound=Iterable[Any])
 _SILENT_S = 1.0
 #: Fewer faults than these stop no run, whatever their share: there is little to save.
 _MANY_FAULTS = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How a run is judged, whatever its problems, its sampler and its executor are."""
+
+    extract: Extractor | None = None
+    "Takes the code from a completion."
+    deduplicate: bool = True
+    "Whether identical programs are executed once."
+    max_unjudged: float | None = None
+    "The share of attempts that may go unjudged before the scores are withheld."
+    max_error_rate: float = 1.0
+    "The share of the attempts asked for that may go unjudged before the run had better stop."
+    metadata: Mapping[str, Any] | None = None
+    "The caller's notes on the run, as JSON data."
+    rerun: Rerun | None = None
+    "Which programs are run again once all have a verdict; None for none."
+
+    def __post_init__(self) -> None:
+        for name in ("max_unjudged", "max_error_rate"):
+            share = getattr(self, name)
+            if share is not None and not 0 <= share <= 1:
+                raise ValueError(f"{name} is a share between 0 and 1, but got {share!r}")
+        if self.metadata is not None and not isinstance(self.metadata, Mapping):
+            raise TypeError(f"metadata must be a mapping, as {{'step': 500}}, but got {self.metadata!r:.200}")
+
+
+_DEFAULT = Settings()
 
 
 class Run:
@@ -57,14 +86,9 @@ class Run:
         sampler: who is asked.
         n_samples: how many samples of each problem.
         executor: who judges; None for a run that only generates.
-        extract: what takes the code from a completion.
+        settings: how it is judged.
         out: the run directory; continued where it exists.
         cache: verdicts of other runs.
-        deduplicate: whether identical programs are executed once.
-        max_unjudged: the share of attempts that may go unjudged before the scores are withheld.
-        metadata: the caller's notes on the run, as JSON data.
-        max_error_rate: the share of the attempts asked for that may go unjudged before the run had better stop.
-        rerun: which programs are run again once all have a verdict; None for none.
         on_sample: called with every sample of the run.
         on_attempt: called with every attempt of the run, taken over or new, once its last suite is in.
         clock: gives seconds; tells a sampler that is slow.
@@ -80,14 +104,9 @@ class Run:
         *,
         n_samples: int,
         executor: Executor | None = None,
-        extract: Extractor | None = None,
+        settings: Settings = _DEFAULT,
         out: str | os.PathLike[str] | None = None,
         cache: VerdictCache | None = None,
-        deduplicate: bool = True,
-        max_unjudged: float | None = None,
-        metadata: Mapping[str, Any] | None = None,
-        max_error_rate: float = 1.0,
-        rerun: Rerun | None = None,
         on_sample: Callable[[Sample], None] = lambda sample: None,
         on_attempt: Callable[[Attempt], None] = lambda attempt: None,
         clock: Callable[[], float] = time.monotonic,
@@ -102,15 +121,13 @@ class Run:
         "Those that are complete, in the order of their completion."
         self._row_by_id = {task_id: row for row, task_id in enumerate(problems.task_ids)}
         self._fixed_indices = bool(getattr(sampler, "fixed_indices", False))
-        self._extract = extract
+        self.settings = settings
         self._executor_facts = executor_description(executor, problems) if executor is not None else None
         self._fingerprint = self._executor_facts["fingerprint"] if self._executor_facts is not None else ""
         self._cache = cache if self._fingerprint else None
-        self._deduplicate = deduplicate
         # Never below max_unjudged: a run is stopped only where its score would be withheld whatever came after.
-        self._max_error_rate = max(max_error_rate, max_unjudged or 0.0)
+        self._max_error_rate = max(settings.max_error_rate, settings.max_unjudged or 0.0)
         self._n_unjudged = 0
-        self._rerun = rerun
         self._reruns: dict[SuiteKey, list[ExecutionRecord]] = {}
         self._clock = clock
         self._on_sample, self._on_attempt = on_sample, on_attempt
@@ -122,9 +139,7 @@ class Run:
         self._incomplete: dict[SampleKey, dict[str, ExecutionRecord]] = {}
         self._free: dict[str, list[int]] = {}  # task_id → indices that have no sample yet
         self._protocols: dict[str, dict[str, str]] = {}  # suite → task_id → protocol of its programs
-        self.manifest = _manifest(
-            problems, sampler, n_samples, self._executor_facts, extract, max_unjudged, metadata, rerun
-        )
+        self.manifest = _manifest(problems, sampler, n_samples, self._executor_facts, settings)
         self._directory: RunDirectory | None = None
         if out is not None:
             self._directory = RunDirectory(out, self.manifest, compare_sampler=not self._fixed_indices)
@@ -155,7 +170,7 @@ class Run:
         for key, record in records.items():
             if record.execution.judged:  # a fault of ours is tried again
                 self._taken_over.setdefault(key, record)
-                if self._deduplicate:
+                if self.settings.deduplicate:
                     self._known[record.digest] = record.execution
 
     def unsampled(self) -> Iterator[tuple[ProblemSet, int]]:
@@ -230,7 +245,7 @@ class Run:
         digest = slots[0].digest
         if self._running.get(digest) is slots:
             del self._running[digest]
-        if execution.judged and self._deduplicate:
+        if execution.judged and self.settings.deduplicate:
             execution = self._known.setdefault(digest, execution)
         if self._cache is not None:
             self._cache.put(digest, self._fingerprint, execution)
@@ -242,13 +257,13 @@ class Run:
 
         What a run directory holds of them is not run another time. No cache is asked.
         """
-        if self._rerun is None:
+        if self.settings.rerun is None:
             return
         self._is_drained = False
         position = 0
-        for slots in self._to_run_again(self._rerun):
+        for slots in self._to_run_again(self.settings.rerun):
             program = next(p for slot, p in self._slots(slots[0].sample) if slot.suite == slots[0].suite)
-            for _ in range(self._rerun.times - min(map(self._n_again, slots))):
+            for _ in range(self.settings.rerun.times - min(map(self._n_again, slots))):
                 self._in_flight[position] = slots
                 position += 1
                 yield program
@@ -262,10 +277,10 @@ class Run:
             ResultsError: it could not be written.
         """
         slots = self._taken_out(position)
-        if self._rerun is None or not execution.judged:
+        if self.settings.rerun is None or not execution.judged:
             return  # a fault of ours says nothing about the program
         for slot in slots:
-            if self._n_again(slot) < self._rerun.times:
+            if self._n_again(slot) < self.settings.rerun.times:
                 record = slot.with_execution(execution)
                 if self._directory:
                     self._directory.add_rerun(record)
@@ -397,9 +412,9 @@ class Run:
             yield _Slot(sample=sample, suite=name, code=program.code, rule=rule, digest=program.digest()), program
 
     def _code_of(self, sample: Sample, problem: Problem) -> tuple[str, str]:
-        if self._extract is None:
+        if self.settings.extract is None:
             raise ValueError("a run that judges needs an extractor")
-        taken = applied(self._extract, sample, problem)
+        taken = applied(self.settings.extract, sample, problem)
         return taken.code, taken.rule
 
     def _taken_out(self, position: int) -> list[_Slot]:
@@ -415,13 +430,13 @@ class Run:
         Not where no program was given for long: an executor can give verdicts only when it is given programs, so that
         a slow sampler which repeats itself would hold them all back. The program is then executed once more.
         """
-        return self._deduplicate and slot.digest in self._running and silent_s < _SILENT_S
+        return self.settings.deduplicate and slot.digest in self._running and silent_s < _SILENT_S
 
     def _lookup(self, slot: _Slot) -> Execution | None:
         mine = self._taken_over.get(slot.key)
         if mine is not None and mine.digest == slot.digest:
             return mine.execution
-        if self._deduplicate and slot.digest in self._known:
+        if self.settings.deduplicate and slot.digest in self._known:
             return self._known[slot.digest]
         return self._cache.get(slot.digest, self._fingerprint) if self._cache is not None else None
 
@@ -432,7 +447,7 @@ class Run:
         is_written = slot.key in self._on_disk and mine is not None and mine.digest == slot.digest
         if self._directory and not is_written:
             self._directory.add_execution(record)
-        if self._deduplicate and execution.judged:
+        if self.settings.deduplicate and execution.judged:
             self._known.setdefault(slot.digest, execution)
         key = slot.sample.task_id, slot.sample.index
         found = self._incomplete.setdefault(key, {})
@@ -455,7 +470,7 @@ class Run:
         for attempt in self.attempts:
             for slot, _ in self._slots(attempt.sample):
                 if rerun.wants(attempt.executions[slot.suite]):
-                    waiting.setdefault(slot.digest if self._deduplicate else slot.key, []).append(slot)
+                    waiting.setdefault(slot.digest if self.settings.deduplicate else slot.key, []).append(slot)
         return waiting.values()
 
     def _n_again(self, slot: _Slot) -> int:
@@ -522,11 +537,9 @@ def _manifest(
     sampler: Sampler,
     n_samples: int,
     executor_facts: Mapping[str, Any] | None,
-    extract: Extractor | None,
-    max_unjudged: float | None,
-    metadata: Mapping[str, Any] | None,
-    rerun: Rerun | None,
+    settings: Settings,
 ) -> dict[str, Any]:
+    extract, metadata, rerun = settings.extract, settings.metadata, settings.rerun
     manifest = {
         "schema": SCHEMA,
         "versions": _versions(),
@@ -545,14 +558,32 @@ def _manifest(
         "protocol": None,  # known from the programs, when the run is finished
         "executor": executor_facts,
         "extractor": name_of(extract) if extract is not None else None,
-        "max_unjudged": max_unjudged,
+        "max_unjudged": settings.max_unjudged,
         "metadata": dict(metadata) if metadata else None,
         "rerun": rerun.describe() if rerun is not None else None,
+        "ground_truth": _ground_truth(problems, executor_facts["fingerprint"]) if executor_facts is not None else None,
         "started": _now(),
         "finished": None,
         "task_ids": list(problems.task_ids),
     }
     return dict(json.loads(json.dumps(manifest, default=str)))  # as it will be read back, tuples as lists
+
+
+def _ground_truth(problems: ProblemSet, fingerprint: str) -> dict[str, Any] | None:
+    """Give what is known of which problems this executor can judge.
+
+    Raises:
+        ValueError: it is known of another executor.
+    """
+    truth = problems.ground_truth
+    if truth is None:
+        return None
+    if truth.fingerprint != fingerprint:
+        raise ValueError(
+            "these problems are judged_by what another executor's ground truth says (another interpreter, other "
+            "packages or layers of isolation); find it out for this one: codeeval.ground_truth(problems, executor)"
+        )
+    return truth.to_dict(problems.task_ids)
 
 
 _DIGEST_CHARS = 16

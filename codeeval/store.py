@@ -358,8 +358,9 @@ def _merge(stored: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
     merged = dict(stored) | {key: value for key, value in now.items() if stored.get(key) is None}
     if now.get("max_unjudged") is not None:
         merged["max_unjudged"] = now["max_unjudged"]
-    if now.get("rerun") is not None:
-        merged["rerun"] = now["rerun"]
+    for name in ("rerun", "ground_truth"):
+        if now.get(name) is not None:
+            merged[name] = now[name]
     if now["n_samples"] > stored["n_samples"]:
         logger.info("This run grows from %d to %d samples per problem.", stored["n_samples"], now["n_samples"])
         merged["n_samples"] = now["n_samples"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from codeeval.assembly import beside, defines, depth, masked, signature_name
+from codeeval.assembly import beside, defines, depth, masked, signature_name, without_examples
 
 
 @pytest.mark.parametrize(
@@ -241,6 +241,19 @@ def test_rust_answer_loses_main_and_its_test_module() -> None:
     assert program == function + tests
 
 
+def test_rust_names_are_not_used_twice() -> None:
+    prompt = (
+        "use std::{cmp::{max, self}, collections::{HashSet, HashMap}};\nuse rand::Rng;\n\nfn add(a: i64) -> i64 {\n"
+    )
+    code = "use std::collections::HashMap;\nuse std::cmp;\n\nfn add(a: i64) -> i64 {\n    a\n}\n"
+
+    program = beside(code, "tests", prompt=prompt, entry_point="add", language="rust")
+
+    assert program.startswith(
+        "use std::cmp::max;\nuse std::collections::HashSet;\nuse rand::Rng;\nuse std::collections::"
+    )
+
+
 def test_scala_main_of_one_line_goes() -> None:
     prompt = "import scala.math._\nobject Problem {\n    def add(a : Long) : Long = {\n"
     tests = "    }\n    def main(args: Array[String]) = {\n    assert(add(1l) == (1l));\n    }\n\n}\n"
@@ -285,3 +298,37 @@ def test_brace_that_would_close_the_prompt_is_left_out(language: str) -> None:
     program = beside("add() {\n  x\n}\n", "}\n\ncheck\n", prompt="add() {\n", entry_point="add", language=language)
 
     assert program == "add() {\n  x\n}\n\ncheck\n"
+
+
+@pytest.mark.parametrize(
+    ("language", "function", "example"),
+    [
+        ("lua", "local function add(a)\n  return a\nend\n", "-- Example:\nfor _, x in ipairs(add(1)) do\nend\n"),
+        ("ruby", "def add(a)\n  a\nend\n", "puts add(1).inspect # 1\n"),
+        ("javascript", "const add = (a) => {\n  return a;\n}\n", "console.log(add(1));\n"),
+        ("typescript", "function add(a: number): number {\n  return a;\n}\n", "const x = add(1);\nlog(x);\n"),
+        ("perl", "sub add {\n    return 1;\n}\n", "print add(1);\n"),
+        ("r", "add <- function(a) {\n  a\n}\n", "print(add(1))\n"),
+        ("php", "<?php\nfunction add($a) {\n    return $a;\n}\n", "echo add(1);\n?>\n"),
+        ("bash", "add() {\n    echo $1\n}\n", 'result=$(add 1)\necho "$(add 2)"\n'),
+        ("julia", "function add(a)\n    a\nend\n", "println(add(1))\n"),
+        ("swift", "func add(a: Int) -> Int {\n    a\n}\n", "print(add(a: 1))\n"),
+    ],
+)  # fmt: skip
+def test_examples_after_the_functions_are_taken_off(language: str, function: str, example: str) -> None:
+    assert without_examples(f"{function}\n{example}", "add", language) == function
+    assert without_examples(function, "add", language) == function
+
+
+@pytest.mark.parametrize(
+    ("language", "code"),
+    [
+        ("javascript", "function add(a) {\n  return a + offset;\n}\nconst offset = 1;\n"),
+        ("lua", "local function add(a)\n  return helper(a)\nend\nfunction helper(a)\n  return a\nend\n"),
+        ("ruby", "def add(a)\n  a\nend\n# add(1) is 1\n"),
+        ("cpp", "int add(int a) {\n  return a;\n}\nint one = add(1);\n"),
+        ("r", "add <- function(a) a\nprint(add(1))\n"),
+    ],
+)
+def test_what_may_be_needed_stays(language: str, code: str) -> None:
+    assert without_examples(code, "add", language) == code

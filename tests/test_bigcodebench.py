@@ -95,7 +95,7 @@ def test_the_same_row_becomes_an_instruction(file: Path) -> None:
 
 
 def test_the_questions_of_hard_are_metadata(tmp_path: Path) -> None:
-    more = {"_id": "BigCodeBench/0", "q_idx": 7, "question": "How do I sort?", "score": 0.75}
+    more: dict[str, Any] = {"_id": "BigCodeBench/0", "q_idx": 7, "question": "How do I sort?", "score": 0.75}
     source = write(tmp_path / "hard.jsonl", [row(**more)])
 
     problem = ce.load("bigcodebench-hard", version="v0.1.0", source=source, verify=False)[0]
@@ -201,7 +201,7 @@ def test_a_choice_that_there_is_not_is_named(option: dict[str, str], message: st
         ({"test": "class Tests: pass"}, "BigCodeBench/0: there is no class 'TestCases'"),
     ],
 )
-def test_a_row_that_can_not_be_used_is_named(tmp_path: Path, changed: dict[str, str], message: str) -> None:
+def test_a_row_that_can_not_be_used_is_named(tmp_path: Path, changed: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidProblem, match=message):
         ce.load("bigcodebench", source=write(tmp_path / "rows.jsonl", [row(**changed)]), verify=False)
 

@@ -231,6 +231,25 @@ def test_a_checker_judges_from_inputs_and_answer(executor: LocalExecutor) -> Non
     assert not judged(executor, "def f(x): return None", cases, oracle=oracle).passed
 
 
+def test_a_checker_that_takes_apart_what_it_is_given_judges_the_next_program_alike(executor: LocalExecutor) -> None:
+    """Else nothing would be expected any more, and an empty answer right."""
+
+    def check(inputs: Any, expected: Any, answer: Any) -> bool:
+        inputs[0].clear()
+        while expected and answer and expected[0] == answer[0]:
+            expected.pop(0)
+            answer.pop(0)
+        return not expected and not answer
+
+    suite = CallSuite.of([(([1, 2],), [1, 2])], entry_point="f", oracle=Oracle.checker(check))
+    problem = Problem(task_id="t", prompt="", suites={"tests": suite})
+    codes = ["def f(x): return x", "def f(x): return list(x)", "def f(x): return []"]
+
+    executions = [executor.run(suite.program(code, problem=problem, limits=problem.limits)) for code in codes]
+
+    assert [e.status.value for e in executions] == ["passed", "passed", "failed"]
+
+
 def test_a_checker_that_raises_does_not_accept(executor: LocalExecutor) -> None:
     oracle = Oracle.checker("def check(inputs, expected, answer): return answer.is_right")
 

@@ -32,6 +32,8 @@ NAN, INF = math.nan, math.inf
         ("close", 1e-7, 0, False),
         ("close", 1, 1.0000001, True),
         ("close", "1", 1.0, False),
+        ("close", [np.float64(0.1) + 0.2, np.float32(0.5)], [0.3, 0.5], True),
+        ("close", np.array([0.1 + 0.2]), [0.3], False),
         ("close", INF, INF, True),
         ("close", -INF, INF, False),
         ("close", 1.0, INF, False),

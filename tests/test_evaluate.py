@@ -21,7 +21,7 @@ from codeeval.extract import Extraction, continuation, fenced
 from codeeval.metrics import PassAtK, StatusRates
 from codeeval.problem import Problem, ProblemSet
 from codeeval.program import Execution, Program, Status
-from codeeval.run import Run
+from codeeval.run import Run, Settings
 from codeeval.sample import Attempt, Sample
 from codeeval.samplers.canonical import CanonicalSampler
 from codeeval.samplers.recorded import RecordedSampler
@@ -816,7 +816,7 @@ def test_a_slow_sampler_that_repeats_itself_holds_no_verdict_back() -> None:
         sampler,
         n_samples=5,
         executor=executor,
-        extract=continuation,
+        settings=Settings(extract=continuation),
         on_attempt=judged.append,
         clock=lambda: now[0],
     )

@@ -136,3 +136,154 @@ def test_several_descriptions_are_problems_of_their_own(tmp_path: Path) -> None:
 def test_choices_that_do_not_go_together_are_refused(tmp_path: Path, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         load(tmp_path, **options)
+
+
+@pytest.mark.parametrize(
+    ("form", "before", "between", "stop"),
+    [
+        ("octogeex", "Question: ", "\n\nAnswer:\n", ()),
+        ("starchat", "<|system|>\n<|end|>\n<|user|>\n", "<|end|>\n<|assistant|>\n", ("<|end|>",)),
+        ("starcodercommit", "<commit_before><commit_msg>", "<commit_after>", ("<commit_before>",)),
+        ("codellama", "[INST] ", " [/INST] ", ()),
+        ("chatml", "<|im_start|>user\n", "<|im_end|>\n<|im_start|>assistant\n", ("<|im_end|>",)),
+    ],
+)
+def test_models_marks_surround_the_text(
+    tmp_path: Path, form: str, before: str, between: str, stop: tuple[str, ...]
+) -> None:
+    problem = load(tmp_path, form=form)[0]
+
+    assert problem.prompt == f"{before}{ROW['instruction']}{between}{DOCUMENTED}".strip()
+    assert problem.stop[len(problem.stop) - len(stop) :] == stop
+    assert problem.prefix == IMPORTS + DOCUMENTED.rstrip()
+
+
+CPP = {
+    "task_id": "CPP/0",
+    "prompt": "/*\nTwice x.\n*/\n#include<stdio.h>\nusing namespace std;\nint twice(int x){\n",
+    "declaration": "#include<stdio.h>\nusing namespace std;\nint twice(int x){\n",
+    "canonical_solution": "    return 2*x;\n}\n",
+    "buggy_solution": "    return 2+x;\n}\n",
+    "docstring": "Twice x.",
+    "instruction": "Write a C++ function `int twice(int x)` that gives twice x.",
+    "entry_point": "twice",
+    "test": "#undef NDEBUG\n#include<assert.h>\nint main(){\n    assert (twice(3)==6);\n}\n",
+}
+GO = {
+    "task_id": "Go/0",
+    "prompt": 'import (\n    "math"\n)\n\n// Twice x.\nfunc Twice(x float64) float64 {\n',
+    "declaration": "\nfunc Twice(x float64) float64 {\n",
+    "canonical_solution": "    return math.Abs(x) * 2\n}\n",
+    "buggy_solution": "    return math.Abs(x) + 2\n}\n",
+    "docstring": "Twice x.",
+    "instruction": "Write a Go function.",
+    "entry_point": "Twice",
+    "test_setup": 'package main\n\nimport (\n    "testing"\n    "github.com/stretchr/testify/assert"\n)\n',
+    "test": "func TestTwice(t *testing.T) {\n    assert := assert.New(t)\n    assert.Equal(6.0, Twice(3))\n}\n",
+}
+JAVA = {
+    "task_id": "Java/0",
+    "prompt": "import java.util.*;\n\nclass Solution {\n    /** Twice x. */\n    public int twice(int x) {\n",
+    "declaration": "import java.util.*;\n\nclass Solution {\n    public int twice(int x) {\n",
+    "canonical_solution": "        return 2 * x;\n    }\n}",
+    "buggy_solution": "        return 2 + x;\n    }\n}",
+    "docstring": "Twice x.",
+    "instruction": "Write a Java function.",
+    "entry_point": "twice",
+    "test": "public class Main {\n    public static void main(String[] args) {}\n}\n",
+}
+RUST = {
+    "task_id": "Rust/0",
+    "prompt": "fn main(){}\n\nuse rand::Rng;\n\n/* Twice x. */\nfn twice(x:i32) -> i32{\n",
+    "declaration": "\nuse rand::Rng;\n\nfn twice(x:i32) -> i32{\n",
+    "canonical_solution": "\n    2 * x\n}\n",
+    "buggy_solution": "\n    2 + x\n}\n",
+    "docstring": "Twice x.",
+    "instruction": "Write a Rust function.",
+    "entry_point": "twice",
+    "test": "#[cfg(test)]\nmod tests {\n    use super::*;\n}\n",
+}
+
+
+def other(tmp_path: Path, language: str, row: dict[str, Any], **options: Any) -> ce.Problem:
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps(row) + "\n")
+    return ce.load("humanevalpack", language=language, source=path, verify=False, **options)[0]
+
+
+def judged(problem: ce.Problem, completion: str) -> ce.Program:
+    taken = ce.extract.default_extractor([problem])(ce.Sample(task_id=problem.task_id, completion=completion), problem)
+    code = taken if isinstance(taken, str) else taken.code
+    return problem.suites["tests"].program(code, problem=problem, limits=problem.limits)
+
+
+def test_cpp_program_has_the_headers_and_ends_with_its_function(tmp_path: Path) -> None:
+    problem = other(tmp_path, "c++", CPP, task="fix-tests")
+
+    program = judged(problem, "\n    return 2*x; // }\n}\n\nint main(){ return 1; }\n")
+
+    assert problem.language == "cpp"
+    assert program.code.startswith("#include<stdlib.h>\n#include<algorithm>\n")
+    assert program.code.endswith(f"int twice(int x){{\n    return 2*x; // }}\n}}\n{CPP['test']}")
+    assert program.protocol == "humanevalpack"
+
+
+def test_go_program_has_one_package_and_the_imports_that_it_uses(tmp_path: Path) -> None:
+    documented = judged(other(tmp_path, "go", GO), "\n    return math.Abs(x) * 2\n}\n\nfunc main() {}\n")
+    bare = judged(other(tmp_path, "go", GO, task="fix-tests"), "\n    return strings.Count(x)\n}\n")
+
+    imports = '\t"testing"\n\t"github.com/stretchr/testify/assert"\n'
+    assert documented.code.startswith(f'package main\n\nimport (\n{imports}\t"math"\n)\n\n')
+    assert bare.code.startswith(f'package main\n\nimport (\n{imports}\t"strings"\n)\n\nfunc Twice(')
+    assert "func main" not in documented.code
+
+
+@pytest.mark.parametrize(
+    "completion",
+    [
+        "\n        return 2 * x;\n    }\n}\nclass Main {}\n",
+        "\n        return 2 * x;\n    }\n",
+        "\n        return 2 * x;\n    }\n    public static void main(String[] args) {\n        System.out",
+    ],
+)
+def test_java_class_is_closed_once(tmp_path: Path, completion: str) -> None:
+    program = judged(other(tmp_path, "java", JAVA), completion)
+
+    assert program.main == "Main.java"
+    assert program.code.endswith(f"        return 2 * x;\n    }}\n}}\n{JAVA['test']}")
+    assert program.code.count("{") == program.code.count("}")
+
+
+@pytest.mark.parametrize("task", ["synthesize", "fix-tests", "fix-docs"])
+def test_rust_program_has_one_main(tmp_path: Path, task: str) -> None:
+    program = judged(other(tmp_path, "rust", RUST, task=task), "\n    2 * x\n}\n\nfn main() {}\n")
+
+    assert program.code.startswith("fn main(){}\n\nuse rand::Rng;\n")
+    assert program.code.count("fn main") == 1
+    assert program.code.endswith(f"    2 * x\n}}\n{RUST['test']}")
+
+
+@pytest.mark.parametrize(("language", "row"), [("cpp", CPP), ("go", GO), ("java", JAVA), ("rust", RUST)])
+def test_whole_function_in_a_fence_is_put_beside_the_tests(tmp_path: Path, language: str, row: dict[str, Any]) -> None:
+    problem = other(tmp_path, language, row, task="fix-tests")
+    answer = f"Fixed:\n```{language}\n{row['declaration'].strip()}\n{row['canonical_solution']}\n```\n"
+
+    taken = ce.extract.extract(ce.Sample(task_id=problem.task_id, completion=answer), problem)
+    program = problem.suites["tests"].program(taken.code, problem=problem, limits=problem.limits)
+
+    assert taken.rule == "program, fenced"
+    assert program.code.count("{") == program.code.count("}")
+    assert program.code.count("(int x)") + program.code.count("(x:i32)") + program.code.count("(x float64)") == 1
+    assert row["test"].strip() in program.code
+
+
+def test_canonical_solution_is_never_cut(tmp_path: Path) -> None:
+    helper = "    return math.Abs(x) * 2\n}\n\nfunc helper() {\n}\n"
+    problem = other(tmp_path, "go", GO | {"canonical_solution": helper})
+
+    assert "func helper" in judged(problem, problem.canonical_solution).code
+
+
+def test_unknown_language_is_refused() -> None:
+    with pytest.raises(ValueError, match="humanevalpack is in python, cpp, go, java, js, rust, but got language='lua'"):
+        ce.load("humanevalpack", language="lua")

@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 
 from codeeval.errors import SandboxError, SandboxUnavailable, WorkerLost
-from codeeval.executors.local import LocalExecutor, available_cores
+from codeeval.executors.local import LocalExecutor, available_cores, available_memory
 from codeeval.problem import Problem
 from codeeval.program import Check, Execution, Limits, Program, Status, Strength
 from codeeval.sandbox import LAYERS, Sandbox
@@ -810,6 +810,17 @@ def test_output_is_kept_up_to_its_limit_whichever_way_it_comes(executor: LocalEx
     assert execution.truncated
 
 
+def test_a_program_may_change_the_encoding_of_its_output(executor: LocalExecutor) -> None:
+    """Many do as they start. A stream that was made on a file takes a pipe for one, and fails."""
+    code = "import sys\nsys.stdout.reconfigure(encoding='latin-1')\nsys.stderr.reconfigure(errors='strict')\n" + GOOD
+    names = "assert f(1) == ('<stdin>', '<stdout>', '<stderr>')"
+    named = "import sys\ndef f(x): return sys.stdin.name, sys.stdout.name, sys.__stderr__.name\n"
+
+    executions = in_order(executor.execute([program("print('\xe4')\n" + code), program(named, names)]))
+
+    assert all(e.passed for e in executions), executions
+
+
 def test_programs_start_equal(executor: LocalExecutor) -> None:
     """Random numbers, hashes, the environment and the work directory do not depend on what ran before."""
     code = (
@@ -831,6 +842,18 @@ def test_two_executors_give_equal_random_numbers() -> None:
         with LocalExecutor(workers=1) as executor:
             seen.add(executor.run(program(code)).stdout)
     assert len(seen) == 1
+
+
+def test_what_tests_set_for_themselves_is_not_the_next_ones(executor: LocalExecutor) -> None:
+    """All tests of a worker run in one process: precision and depth set by one benchmark changed another's verdicts."""
+    greedy = "import decimal, sys\ndecimal.getcontext().prec = 2\nsys.setrecursionlimit(200)\nassert f(1) == 2"
+    usual = (
+        "import decimal, sys\nassert f(1) == 2 and decimal.getcontext().prec == 28 and sys.getrecursionlimit() > 500"
+    )
+
+    executions = [executor.run(program(GOOD, test)) for test in (usual, greedy, usual)]
+
+    assert [e.status for e in executions] == [Status.PASSED] * 3, executions
 
 
 def test_the_failing_assertion_is_shown_with_its_values(executor: LocalExecutor) -> None:
@@ -1079,3 +1102,26 @@ while answers:
     print(_codec.unpack(answers[_codec.HEADER.size : size])[0])
     answers = answers[size:]
 """
+
+
+def test_more_memory_than_there_is_is_told_once(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("codeeval.executors.local.available_memory", lambda: 3 << 30)
+    small, large = (program(limits=Limits(cpu_s=1, wall_s=10, memory_bytes=n << 30)) for n in (1, 2))
+
+    with LocalExecutor(workers=2) as executor:
+        list(executor.execute([small, small]))
+        assert not caplog.records
+        list(executor.execute([large, large]))
+
+    (record,) = caplog.records
+    assert "2 workers × limits.memory_bytes (2.0 GiB) are 4.0 GiB, and this machine has 3.0 GiB" in record.getMessage()
+    assert "LocalExecutor(workers=1)" in record.getMessage()
+
+
+def test_the_memory_of_this_machine_is_known() -> None:
+    memory = available_memory()
+
+    assert memory is not None
+    assert memory > 1 << 28

@@ -68,7 +68,7 @@ def test_qwen_has_headers_limits_and_stops_of_its_own(tmp_path: Path) -> None:
     assert cpp.limits.cpu_s == 10
     assert program(cpp, "    return x + y;\n}\n").startswith("#include<stdlib.h>\n#include<algorithm>\n")
     assert program(cpp, "    return x + y;\n}\n").endswith(f"\n\n{CPP['prompt']}\n    return x + y;\n{CPP['tests']}")
-    assert ts.stop == ("\nfunction ", "\n/*", "\n//", "\nclass", "\nconsole.log")
+    assert ts.stop == ("\nfunction ", "\n/*", "\n//", "\nclass", "\nexport", "\nconsole.log")
 
 
 CHAT = """Here is the function:
@@ -195,3 +195,56 @@ def test_folder_of_something_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / "HumanEval_1_add.json").write_text('{"name": "HumanEval_1_add"}')
     with pytest.raises(InvalidProblem, match="it has no prompt, tests, stop_tokens, language"):
         ce.load("multipl-e", source=tmp_path)
+
+
+BASH: dict[str, Any] = {
+    "name": "HumanEval_53_add",
+    "language": "sh",
+    "prompt": "#!/bin/bash\n# Add two numbers.\n#\n# $1 is an integer\nadd() {\n",
+    "tests": '}\n\ncandidate() {\n    add "$@"\n}\n\nset -e\n[[ $(candidate "2" "3") = "5" ]]\n',
+    "stop_tokens": ["\n}"],
+}
+JS: dict[str, Any] = TS | {
+    "language": "js",
+    "prompt": "//Add two numbers.\nfunction add(x, y){\n",
+    "tests": "const assert = require('node:assert');\nassert.deepEqual(add(0, 1),1);",
+}
+
+
+def statuses(problems: ce.ProblemSet, completions: list[str], **options: Any) -> list[ce.Status]:
+    (diagnosis,) = ce.languages.doctor([problems[0].language])
+    if not diagnosis:
+        pytest.skip(f"{diagnosis.language.title}: {diagnosis.message}")
+    samples = [
+        ce.Sample(task_id="HumanEval_53_add", completion=text, index=index) for index, text in enumerate(completions)
+    ]
+    results = ce.evaluate(problems, ce.RecordedSampler(samples), cache=False, **options)
+    return [attempt.executions["tests"].status for attempt in results]
+
+
+def test_continuations_in_bash_are_judged(tmp_path: Path) -> None:
+    completions = ["\n    echo $(($1 + $2))\n}\n", "\n    echo $(($1 - $2))\n}\n", "\n    if (; then\n}\n"]
+
+    assert statuses(load(tmp_path, BASH), completions) == [
+        ce.Status.PASSED,
+        ce.Status.FAILED,
+        ce.Status.COMPILE_ERROR,
+    ]
+
+
+def test_chat_answers_in_bash_are_judged(tmp_path: Path) -> None:
+    right = "```bash\n#!/bin/bash\nadd() {\n    echo $(($1 + $2))\n}\n\nadd 1 2\n```"
+    exits = "```bash\nadd() {\n    echo $(($1 + $2))\n}\n\necho $(add 1 2)\nexit 1\n```"  # an example, taken off
+
+    assert statuses(load(tmp_path, BASH), [right, exits, "```\necho 6\n```"], extract="codeeval") == [
+        ce.Status.PASSED,
+        ce.Status.PASSED,
+        ce.Status.FAILED,
+    ]
+
+
+def test_javascript_that_prints_fails_under_the_rules_of_qwen_alone(tmp_path: Path) -> None:
+    completions = ["    console.log(x);\n    return x + y;\n}\n", "    return x + y;\n}\n"]
+
+    assert statuses(load(tmp_path, JS), completions) == [ce.Status.PASSED, ce.Status.PASSED]
+    assert statuses(load(tmp_path, JS, protocol="qwen"), completions) == [ce.Status.FAILED, ce.Status.PASSED]

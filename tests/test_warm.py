@@ -61,17 +61,24 @@ class Said(NamedTuple):
 class Session:
     """Compilers of one language, asked one program after another."""
 
-    def __init__(self, name: str, work: Path, max_jobs: int = 500) -> None:
+    def __init__(self, name: str, work: Path, max_jobs: int = 500, warm: dict[str, Any] | None = None) -> None:
         self.language = get(name)
         try:
             self.toolchain = find(self.language)
         except ToolchainMissing as error:
             pytest.skip(str(error))
         self.recipe = self.toolchain.recipe(self.program({self.language.main: ""}))
+        if warm is not None:
+            self.recipe = {"warm": warm, "builds": [["command"]]}
         if self.recipe["warm"] is None:
             pytest.skip(f"the toolchain of {self.language.title} has no warm compiler")
+        work.mkdir(exist_ok=True)
         self.process = subprocess.Popen(
-            [sys.executable, "-c", _SESSION], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", _SESSION],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
         )
         self._write(
             {
@@ -101,7 +108,11 @@ class Session:
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         if not line:
-            pytest.skip("warm compilers can't be had here: new namespaces are refused")
+            assert self.process.stderr is not None
+            why = self.process.stderr.read()
+            if "no namespaces" in why:
+                pytest.skip(f"warm compilers can't be had here: {why}")
+            pytest.fail(why)
         said = json.loads(line)
         code, out, err, made = said.get("answer", (None, "", "", {}))
         content = {name: base64.b64decode(text) for name, text in made.items()}
@@ -112,7 +123,9 @@ class Session:
         assert self.process.stdout is not None
         self.process.stdin.close()
         self.process.wait(timeout=60)
-        self.process.stdout.close()
+        for stream in (self.process.stdout, self.process.stderr):
+            assert stream is not None
+            stream.close()
 
     def _write(self, message: Any) -> None:
         assert self.process.stdin is not None
@@ -283,6 +296,98 @@ def test_program_that_takes_too_long_to_compile_is_left_to_the_command(session: 
     assert said.exit_code is None
     assert "CPU time" in said.notes[-1]
     assert after.exit_code == 0
+
+
+#: A compiler that answers with what it can reach; it stands for one that a program has taken over.
+_SPY = """\
+import json, os, socket, struct, sys
+
+def read(size):
+    return sys.stdin.buffer.read(size)
+
+def say(*strings):
+    data = [s.encode() for s in strings]
+    sys.stdout.buffer.write(struct.pack("!I", len(data)) + b"".join(struct.pack("!I", len(d)) + d for d in data))
+    sys.stdout.buffer.flush()
+
+def can(act):
+    try:
+        act()
+    except OSError as error:
+        return error.strerror
+    return "can"
+
+say("ready")
+while True:
+    for _ in range(struct.unpack("!I", read(4))[0]):
+        text = read(struct.unpack("!I", read(4))[0])
+    can_do = {
+        "fork": can(lambda: os.fork() or os._exit(0)),
+        "connect": can(lambda: socket.socket(socket.AF_INET, socket.SOCK_STREAM)),
+        "write": can(lambda: open("/usr/left", "w")),
+        "read": can(lambda: open(text.decode())),
+        "listen": sorted(name for name in os.listdir("/proc") if name.isdigit()),
+        "work": sorted(os.listdir(".")),
+        "fds": sorted(os.listdir("/proc/self/fd")),
+    }
+    say("0", json.dumps(can_do), "")
+"""
+
+
+def test_compiler_can_reach_nothing_but_its_own(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("secret")
+    session = Session("python", tmp_path / "work", warm=_service("spy", {"spy.py": _SPY}, [sys.executable, "spy.py"]))
+    try:
+        said = session.compile(str(secret))
+    finally:
+        session.close()
+
+    found = json.loads(said.text)
+    assert found.pop("read") != "can"
+    assert found == {
+        "fork": "Operation not permitted",
+        "connect": "Permission denied",
+        "write": found["write"],
+        "listen": ["1"],
+        "work": ["spy.py"],
+        "fds": ["0", "1", "2", "3"],
+    }
+    assert found["write"] in ("Read-only file system", "Permission denied")
+
+
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        ("import sys; sys.exit(3)", "died"),
+        ("import sys; sys.stderr.write('no library'); sys.exit(3)", "no library"),
+        ("import os; os.write(1, b'\\xff' * 100)", "too long"),
+        ("missing syntax", "SyntaxError"),
+    ],
+)
+def test_compiler_that_does_not_start_leaves_everything_to_the_command(script: str, why: str, tmp_path: Path) -> None:
+    session = Session("python", tmp_path, warm=_service("broken", {"b.py": script}, [sys.executable, "b.py"]))
+    try:
+        said = [session.compile("") for _ in range(7)]
+    finally:
+        session.close()
+
+    assert [None] * 7 == [one.exit_code for one in said]
+    assert why in said[0].notes[0]
+    assert len(said[6].notes) == 5
+
+
+def _service(key: str, files: Mapping[str, str], argv: Sequence[str]) -> dict[str, Any]:
+    return {
+        "kind": "service",
+        "key": key,
+        "files": files,
+        "prepare": [],
+        "argv": argv,
+        "env": {},
+        "memory_bytes": 1 << 30,
+        "threads": 8,
+    }
 
 
 def test_compiler_is_replaced_after_so_many_programs(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from codeeval._display import svg
 from codeeval._display.failures import attempt_html
 from codeeval._display.theme import FAINT, HEADING, TITLE, Markup, box, table, together, warning
 from codeeval._display.untrusted import escaped, line, plural
-from codeeval.card import NOT_RECORDED, isolation
+from codeeval.card import NOT_RECORDED, ground_truth_line, isolation
 from codeeval.program import Status
 from codeeval.sample import Attempt
 
@@ -121,6 +121,7 @@ def _report(results: Results) -> _Report:
         facts=[
             ("samples", _samples(n[n > 0].tolist(), judged=int(n.sum()))),
             *_status_facts(results),
+            *_ground_truth_facts(results.manifest),
             *_slowest_facts(results),
             *_isolation_facts(results.manifest),
         ],
@@ -215,6 +216,12 @@ def _status_shares(counts: Mapping[Status, int]) -> list[str]:
 def _slowest_facts(results: Results) -> list[tuple[str, str]]:
     slowest = [f"{line(task_id, 40)} {cpu_s:.2f} s" for task_id, cpu_s in results.slowest() if cpu_s > 0]
     return [("slowest", f"mean CPU per sample: {' · '.join(slowest)}")] if slowest else []
+
+
+def _ground_truth_facts(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Tell which problems can't be judged where the run was."""
+    said = ground_truth_line(manifest)
+    return [("ground truth", line(said, 500))] if said else []
 
 
 def _isolation_facts(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -6,6 +6,7 @@ ends as a compile error, never as a pass. Standard library only.
 """
 
 from codeeval.assembly.definitions import defines, first_definition, signature_name
+from codeeval.assembly.examples import without_examples
 from codeeval.assembly.masking import closed_at, depth, line_comment, masked
 from codeeval.assembly.placing import beside, go_program
 
@@ -19,4 +20,5 @@ __all__ = [
     "line_comment",
     "masked",
     "signature_name",
+    "without_examples",
 ]

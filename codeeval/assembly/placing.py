@@ -276,11 +276,53 @@ def _lacking(code: str, answer: _Answer) -> list[str]:
     """Give what the prompt has in front of its function and the answer lacks."""
     have = "".join(code.split())
     declared = set(_TYPE.findall(masked(code, answer.language)))
-    return [
-        part + "\n"
+    lacking = [
+        part
         for part in preamble(answer.prompt, answer.entry_point, answer.language)
         if "".join(part.split()) not in have and not declared & set(_TYPE.findall(part)[:1])
     ]
+    if answer.language == "rust":
+        lacking = _without_double_uses(lacking, masked(code, "rust"))
+    return [part + "\n" for part in lacking]
+
+
+def _without_double_uses(parts: list[str], mask: str) -> list[str]:
+    """Leave out of `use` statements the names that the answer brings by its own: Rust refuses a name twice."""
+    taken = {_used_name(path) for tree in _USE.findall(mask) for path in _use_paths(tree)}
+    kept = []
+    for part in parts:
+        tree = _USE.fullmatch(part)
+        if tree is None or not taken & set(map(_used_name, _use_paths(tree[1]))):
+            kept.append(part)
+        else:
+            paths = [path for path in _use_paths(tree[1]) if _used_name(path) not in taken]
+            kept += [f"use {path.removesuffix('::self')};" for path in paths]
+    return kept
+
+
+_USE = re.compile(r"^[ \t]*(?:pub[ \t]+)?use[ \t]+([^;]+);", re.MULTILINE)
+
+
+def _use_paths(tree: str, before: str = "") -> Iterator[str]:
+    """Give the paths of a tree as `std::{cmp::{max, self}, mem}`."""
+    head, brace, rest = tree.strip().partition("{")
+    if not brace:
+        yield before + head
+        return
+    level, item = 0, ""
+    for character in rest[: rest.rfind("}")] + ",":
+        level += (character == "{") - (character == "}")
+        if character == "," and level == 0:
+            if item.strip():
+                yield from _use_paths(item, before + head)
+            item = ""
+        else:
+            item += character
+
+
+def _used_name(path: str) -> str:
+    """Give the name that a path brings; a glob brings none that can be told."""
+    return re.split(r"\bas\b|::", path.removesuffix("::self"))[-1].strip()
 
 
 _TYPE = re.compile(r"\b(?:struct|union|enum|extension|class)\s+\w+")

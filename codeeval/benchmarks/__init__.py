@@ -29,6 +29,7 @@ _BUILT_IN = {
     "humaneval-infilling": "codeeval.benchmarks.infilling:infilling",
     "humaneval-stripped": "codeeval.benchmarks.humaneval:humaneval_stripped",
     "humaneval-unstripped": "codeeval.benchmarks.humaneval:humaneval_unstripped",
+    "humanevalpack": "codeeval.benchmarks.humanevalpack:humanevalpack",
     "humanevalpack-python": "codeeval.benchmarks.humanevalpack:humanevalpack_python",
     "instruct-humaneval": "codeeval.benchmarks.instruct_humaneval:instruct_humaneval",
     "mbpp": "codeeval.benchmarks.mbpp:mbpp",

@@ -8,6 +8,7 @@ Two sets of rules: the default one, and `protocol="evalplus"`, which judges as E
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -123,6 +124,8 @@ def _load(
     found = _fetch(name, stem, version, form, release, source, verify)
     truth = ground_truth(map(_restored, found.rows), found.digest, only_whether=_NOT_NONE)
     label = version if form == "full" else f"{version}-{form}"
+    if not release.sha256:
+        label += ", unverified"
     return ProblemSet(
         (_problem(row, truth[row["task_id"]], protocol, stop) for row in found.rows),
         name=name,
@@ -245,16 +248,19 @@ def check(inputs, expected, answer):
 
 
 def _oracle(row: Mapping[str, Any], are_floats: Sequence[bool], protocol: Protocol) -> Oracle:
-    name, is_default = row["entry_point"], protocol == "default"
-    checkers = _CHECKERS if is_default else _CHECKERS | _EVALPLUS_CHECKERS
-    if name in checkers:
-        return Oracle.checker(checkers[name])
+    name = row["entry_point"]
     if name in _NOT_NONE:
         return Oracle(name="not_none")
-    if is_default:
+    if protocol == "default":
+        if name in _CHECKERS:
+            return Oracle.checker(_CHECKERS[name])
         return Oracle(name="set") if name in _AS_SETS else Oracle.close(rtol=1e-7, atol=row["atol"] or 1e-6)
-    tolerance = {"rtol": 1e-7, "atol": _sticky_atol(row["atol"], are_floats)}
-    return Oracle(name="set" if name in _AS_SETS else "allclose", parameters=MappingProxyType(tolerance))
+    if name in _EVALPLUS_CHECKERS:
+        return Oracle.checker(_EVALPLUS_CHECKERS[name])
+    tolerance = MappingProxyType({"rtol": 1e-7, "atol": _sticky_atol(row["atol"], are_floats)})
+    if name in _CHECKERS:
+        return dataclasses.replace(Oracle.checker(_CHECKERS[name]), parameters=tolerance)
+    return Oracle(name="set" if name in _AS_SETS else "allclose", parameters=tolerance)
 
 
 def _sticky_atol(atol: float, are_floats: Sequence[bool]) -> float | tuple[float, ...]:

@@ -244,7 +244,7 @@ _QWEN: Mapping[str, _Rules] = {
     "java": _QWEN_RULES,
     "javascript": _QWEN_RULES,
     "php": dataclasses.replace(_QWEN_RULES, tail="?>"),
-    "typescript": dataclasses.replace(_QWEN_RULES, stop=("\nconsole.log",)),
+    "typescript": dataclasses.replace(_QWEN_RULES, stop=("\nexport", "\nconsole.log")),
 }
 
 

@@ -372,10 +372,12 @@ def _bar(lock: Lock, target: Path, progress: bool) -> Iterator[Callable[[str], N
         def told(line: str) -> None:
             if line.strip():
                 bar.set_postfix_str(line.strip()[:60], refresh=False)
+                return
             bar.n = min(len(lock.pins), sum(1 for _ in target.glob("lib/python*/site-packages/*.dist-info")))
             bar.refresh()
 
         yield told
+        told("")
 
 
 def _inspected(python: Path, imports: tuple[str, ...]) -> dict[str, Any]:

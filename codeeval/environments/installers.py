@@ -12,6 +12,7 @@ import selectors
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -61,12 +62,17 @@ def installer_named(name: InstallerName | None) -> Installer:
     """
     if name not in (None, "pip", "uv"):
         raise ValueError(f"installer must be 'pip' or 'uv', but got {name!r}")
-    found = None if name == "pip" else shutil.which("uv")
+    found = None if name == "pip" else _uv()
     if found is not None:
         return Installer(name="uv", executable=found)
     if name == "uv":
-        raise ValueError("installer='uv', but there is no uv on PATH; pip install uv, or installer='pip'")
+        raise ValueError("installer='uv', but uv is not installed; pip install uv, or installer='pip'")
     return Installer(name="pip", executable="")
+
+
+def _uv() -> str | None:
+    """Find uv beside this interpreter, where pip puts it, or on PATH."""
+    return shutil.which("uv", path=os.path.dirname(sys.executable)) or shutil.which("uv")
 
 
 def install_commands(installer: Installer, python: str, lock: Lock, folder: Path) -> list[list[str]]:
@@ -180,13 +186,15 @@ _EXPLANATIONS: tuple[tuple[tuple[str, ...], str], ...] = (
             "error sending request",
             "tunnel connection failed",
         ),
-        (
-            "the package index can't be reached; see to the network, the proxy or a mirror (HTTPS_PROXY, PIP_INDEX_URL, "
-            "UV_DEFAULT_INDEX), then call again: what was downloaded is kept"
-        ),
+        "the package index can't be reached; see to the network, HTTPS_PROXY or a mirror, then call again",
     ),
     (
-        (r"no matching distribution found for (\S+)", r"there is no version of (\S+?)[, ]", r"(\S+) was not found in"),
+        (
+            r"no matching distribution found for (\S+)",
+            r"there is no version of (\S+?)[, ]",
+            r"(\S+) was not found in",
+            r"cannot install (\S+) because these package versions",  # how pip sees it where the lock constrains, too
+        ),
         "the package index has no {0} for this Python and machine",
     ),
     (

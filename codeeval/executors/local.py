@@ -10,6 +10,7 @@ the judges, so executions proceed, and end, while the caller is busy elsewhere.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import logging
@@ -22,6 +23,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from codeeval.environments.building import described
 from codeeval.errors import SandboxError, ToolchainMissing, WorkerLost
 from codeeval.executors.base import Executor
 from codeeval.languages import Language, get
@@ -34,7 +36,6 @@ from codeeval.sandbox.worker import (
     ENDLESS,
     ENDLESS_NOTE,
     NOT_RUN,
-    START_S,
     Setup,
     Worker,
     facts_of,
@@ -45,7 +46,7 @@ from codeeval.sandbox.worker import (
 if TYPE_CHECKING:
     pass
 
-__all__ = ["LocalExecutor", "available_cores"]
+__all__ = ["LocalExecutor", "available_cores", "available_memory"]
 
 
 class LocalExecutor(Executor):
@@ -129,12 +130,14 @@ class LocalExecutor(Executor):
         """Give the interpreter, and which layers of isolation and which guarantees hold and which don't, and why."""
         facts = self._crew.facts()
         report = report_on(facts["layers"], facts["missing"])
+        environment = described(facts["executable"])
         return {
             "executor": "LocalExecutor",
             "python": facts["python"],
             "machine": facts["machine"],
             "hash_seed": facts["hash_seed"],
             "preload": list(self.preload),
+            **({"environment": environment} if environment else {}),
             "isolation": {"held": facts["layers"], "missing": facts["missing"]},
             "guarantees": {
                 "held": {name: list(layers) for name, layers in report.held.items()},
@@ -169,6 +172,17 @@ def available_cores() -> int:
     return max(1, min(cores, int(quota))) if quota else cores
 
 
+def available_memory() -> int | None:
+    """Give the bytes of memory that this process may use: the machine's, or its cgroup's limit; None if unknown."""
+    found = []
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        found.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    for name in ("memory.max", "memory/memory.limit_in_bytes"):
+        with contextlib.suppress(OSError, ValueError):
+            found.append(int(Path("/sys/fs/cgroup", name).read_text()))
+    return min(found, default=None)
+
+
 _log = logging.getLogger("codeeval")
 
 
@@ -178,11 +192,12 @@ class _Crew:
     def __init__(self, setup: Setup, languages: Sequence[Language]) -> None:
         self._setup = setup
         self._languages = languages
-        self._toolchains: dict[str, Toolchain] = {}
+        self._toolchains: dict[tuple[str, str], Toolchain] = {}
         self._lock = threading.Lock()
         self._idle: list[Worker] = []
         self._all: set[Worker] = set()
         self._facts: dict[str, Any] | None = None
+        self._weighed_bytes = 0
         self.pid = os.getpid()
         self.closings = 0
         "How many times it was closed: a call that began before the last time leaves no idle workers behind."
@@ -212,7 +227,7 @@ class _Crew:
                 self.dismiss(other)
             if worker is None:
                 break
-            if worker.is_alive:
+            if worker.is_ready:
                 return worker
             self.dismiss(worker)
         worker = Worker(self._setup.with_readable(readable))
@@ -220,25 +235,51 @@ class _Crew:
             self._all.add(worker)
         return worker
 
-    def toolchain(self, name: str) -> Toolchain:
-        """Give the toolchain of a language, which has passed its self-test.
+    def toolchain(self, name: str, protocol: str = "default") -> Toolchain:
+        """Give the toolchain of a language, which has passed its self-test; some protocols need more of one.
 
         Raises:
             ToolchainMissing: a tool is not installed, or the self-test fails.
             ValueError: there is no such language.
         """
-        if name not in self._toolchains:
-            toolchain = find(get(name, self._languages))
+        key = name, protocol
+        if key not in self._toolchains:
+            toolchain = find(get(name, self._languages).under(protocol))
             diagnosis = examine(toolchain, self._setup)
             if not diagnosis:
                 raise ToolchainMissing(f"{toolchain.language.title} can't be judged here: {diagnosis.message}")
-            self._toolchains[name] = toolchain
-        return self._toolchains[name]
+            self._toolchains[key] = toolchain
+        return self._toolchains[key]
 
     def describe_toolchain(self, name: str) -> dict[str, str]:
         """Give a language's version and the digest of its record."""
         toolchain = self.toolchain(name)
         return {"version": examine(toolchain, self._setup).version, "record": toolchain.language.digest()}
+
+    def weigh(self, memory_bytes: int, size: int) -> None:
+        """Say so, once, where programs that take all the memory that they may would take more than there is.
+
+        Args:
+            memory_bytes: what one may take.
+            size: how many run at a time.
+        """
+        if memory_bytes <= self._weighed_bytes:
+            return
+        self._weighed_bytes = memory_bytes
+        have = available_memory()
+        if have is not None and memory_bytes * size > have:
+            self._weighed_bytes = sys.maxsize
+            _log.warning(
+                "%d workers × limits.memory_bytes (%.1f GiB) are %.1f GiB, and this machine has %.1f GiB: programs "
+                "that take all they may would end each other. What is safe: LocalExecutor(workers=%d), or "
+                "problems.with_limits(memory_bytes=%d)",
+                size,
+                memory_bytes / 2**30,
+                memory_bytes * size / 2**30,
+                have / 2**30,
+                max(1, have // memory_bytes),
+                have // size,
+            )
 
     def give_back(self, worker: Worker, keep: int) -> None:
         """Keep a worker for the next call, unless there are enough."""
@@ -363,11 +404,12 @@ class _Shift:
 
     def submit(self, index: int, program: Program) -> Iterator[tuple[int, Execution]]:
         """Give a program to a worker."""
+        self.crew.weigh(program.limits.memory_bytes, self.size)
         toolchain = None
         complaint = "" if program.main in program.files else f"the program has no file {program.main!r}"
         if not complaint and not _is_plain_python(program):
             try:
-                toolchain = self.crew.toolchain(program.language)
+                toolchain = self.crew.toolchain(program.language, program.protocol)
             except ValueError as error:
                 complaint = str(error)
         if complaint:
@@ -396,15 +438,24 @@ class _Shift:
         if program is None:
             raise SandboxError("a worker spoke without having a program")
         try:
-            message = worker.receive()
-        except (EOFError, OSError, ValueError):
+            message = worker.take()
+        except (EOFError, OSError):
             yield from self.bury(worker, index, program)
+            return
+        except ValueError as error:
+            yield from self.bury(worker, index, program, f"it was damaged: {error}")
+            return
+        if message is None:
             return
         if worker.facts is None:
             self.crew.welcome(worker, facts_of(message))
             worker.expect_verdict()
             return
-        execution = Execution.from_dict(message)
+        try:
+            execution = Execution.from_dict(message)
+        except (KeyError, TypeError, ValueError) as error:
+            yield from self.bury(worker, index, program, f"it gave what is no execution: {error!r}")
+            return
         del self.busy[worker.connection]
         worker.program = None
         self.deaths = 0
@@ -415,11 +466,11 @@ class _Shift:
         else:
             yield index, execution
 
-    def bury(self, worker: Worker, index: int, program: Program) -> Iterator[tuple[int, Execution]]:
-        """Deal with a dead worker: its program gets a second try, and then the blame goes to us."""
-        if worker.facts is None and self.deaths:  # the second that can't even start
+    def bury(self, worker: Worker, index: int, program: Program, damage: str = "") -> Iterator[tuple[int, Execution]]:
+        """Deal with a worker that is dead, or damaged: its program gets a second try, and then the blame goes to us."""
+        if worker.facts is None and self.deaths and not damage:  # the second that can't even start
             worker.introduction()
-        code, cause = worker.autopsy()
+        code, cause = (None, damage) if damage else worker.autopsy()
         del self.busy[worker.connection]
         self.crew.dismiss(worker, kill=True)
         if code == ENDLESS or (code == 0 and ENDLESS_NOTE in cause):
@@ -443,7 +494,7 @@ class _Shift:
             del self.busy[worker.connection]
             self.crew.dismiss(worker, kill=True)
             if worker.facts is None:
-                raise SandboxError(f"a worker did not start within {START_S:g} seconds")
+                raise SandboxError(f"a worker did not start within {worker.start_s:g} seconds")
             if program is not None:
                 yield from self.try_again(index, program, "the worker did not answer, twice")
 

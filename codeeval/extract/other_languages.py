@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from codeeval.assembly import defines, depth, first_definition, line_comment, masked
+from codeeval.assembly import defines, depth, first_definition, line_comment, masked, without_examples
 from codeeval.extract.cleaning import cleaned
 from codeeval.extract.extraction import Extraction
 from codeeval.extract.fences import blocks_of, is_language
@@ -32,10 +32,13 @@ def of_other_language(sample: Sample, problem: Problem) -> Extraction:
     how = "fenced" if block.is_closed else "fenced, unclosed"
     around = rest.text[: block.start] + rest.text[block.end :] + rest.dropped
     if problem.style == "chat" or _is_whole(block.code, problem):
-        return Extraction(code=_apart(block.code, problem), rule=f"program, {how}", dropped=around)
+        code = without_examples(block.code, problem.entry_point, problem.language)
+        shown = block.code[len(code.rstrip()) :].strip()
+        return Extraction(code=_apart(code, problem), rule=f"program, {how}", dropped=shown + around)
     body, dropped = _until_stop(block.code, problem)
     cut = ", cut" if dropped else ""
-    return Extraction(code=problem.prompt + body, rule=f"continuation, {how}{cut}", dropped=dropped + around)
+    joint = "" if problem.prompt.endswith("\n") or body.startswith("\n") else "\n"  # a fence begins a line
+    return Extraction(code=problem.prompt + joint + body, rule=f"continuation, {how}{cut}", dropped=dropped + around)
 
 
 def _plain(text: str, problem: Problem) -> Extraction:

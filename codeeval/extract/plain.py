@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from codeeval.assembly import closed_at
+from codeeval.assembly import closed_at, depth, masked
 from codeeval.extract.extraction import Extraction, Extractor, is_whole
 from codeeval.problem import Problem
 from codeeval.sample import Sample
@@ -59,11 +59,22 @@ def _cut_elsewhere(sample: Sample, problem: Problem) -> Extraction:
         return continuation(sample, problem)
     kept = _cut(sample, problem, (*problem.stop, "<file_sep>", "<|endoftext|>")).code[len(problem.prompt) :]
     if any(getattr(suite, "protocol", "") == "humanevalpack" for suite in problem.suites.values()):
-        before = problem.prompt if problem.prefix is None else problem.prefix
-        end = closed_at(kept, before, problem.language)
-        kept = kept[: kept.rfind("}") + 1 or len(kept)] if end is None else kept[:end]
-    dropped = sample.completion[len(kept) :]
-    return Extraction(code=problem.prompt + kept, rule="until_stop", dropped=dropped)
+        kept = _closed(kept, problem)
+    n = len(kept) if sample.completion.startswith(kept) else sample.completion.rfind("}") + 1
+    return Extraction(code=problem.prompt + kept, rule="until_stop", dropped=sample.completion[n:])
+
+
+def _closed(text: str, problem: Problem) -> str:
+    """Cut a continuation where its function, and in Java its class, is closed."""
+    before = problem.prompt if problem.prefix is None else problem.prefix
+    end = closed_at(text, before, problem.language)
+    if end is not None:
+        return text[:end]
+    if problem.language == "java":
+        text = text.partition("public static void main")[0]
+    text = text[: text.rfind("}") + 1] or text
+    is_open_class = problem.language == "java" and depth(masked(before + text, "java")) == 1
+    return f"{text}\n}}" if is_open_class else text
 
 
 #: The harness's lists at its last commit, with the end-of-text token that it adds.

@@ -13,10 +13,22 @@ import difflib
 from collections.abc import Iterable
 
 from codeeval.languages.doctor import Diagnoses, Diagnosis, doctor
+from codeeval.languages.libraries import build_libraries
 from codeeval.languages.record import Ending, Language, SelfTest
 from codeeval.languages.table import LANGUAGES, PROTOCOLS
 
-__all__ = ["PROTOCOLS", "Diagnoses", "Diagnosis", "Ending", "Language", "SelfTest", "doctor", "get", "names"]
+__all__ = [
+    "PROTOCOLS",
+    "Diagnoses",
+    "Diagnosis",
+    "Ending",
+    "Language",
+    "SelfTest",
+    "build_libraries",
+    "doctor",
+    "get",
+    "names",
+]
 
 _GROUP = "codeeval.languages"
 

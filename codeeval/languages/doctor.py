@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, overload
 
-from codeeval.errors import SandboxError, ToolchainMissing
+from codeeval.errors import SandboxError, SandboxUnavailable, ToolchainMissing
 from codeeval.languages.record import Language
 from codeeval.languages.toolchain import Toolchain, find
 from codeeval.program import Check, Execution, Program, Status, Strength
@@ -132,7 +132,11 @@ def _diagnose(language: Language, setup: Setup) -> Diagnosis:
         toolchain = find(language)
     except ToolchainMissing as error:
         return Diagnosis(language=language, state="missing", message=str(error))
-    return examine(toolchain, setup)
+    try:
+        return examine(toolchain, setup)
+    except SandboxUnavailable as error:
+        tool = toolchain.places[next(iter(language.tools))]
+        return Diagnosis(language=language, state="broken", tool=tool, message=str(error))
 
 
 def examine(toolchain: Toolchain, setup: Setup) -> Diagnosis:
@@ -166,7 +170,13 @@ def _examine(toolchain: Toolchain, setup: Setup) -> Diagnosis:
         return Diagnosis(language=language, state="broken", tool=tool, message=str(error))
     worker = Worker(setup.with_readable(toolchain.readable))
     try:
-        setup.sandbox.hold(worker.introduction())
+        facts = worker.introduction()
+        setup.sandbox.hold(facts)
+        if "pid" not in facts["layers"]:
+            why = facts["missing"].get("pid", "not asked for")
+            raise SandboxUnavailable(
+                f"programs in {language.title} could not all be stopped without the layer pid: {why}"
+            )
         complaint = next(filter(None, (_complaint(worker, toolchain, *test) for test in _tests(language))), "")
     finally:
         worker.stop()
@@ -196,9 +206,9 @@ def _complaint(worker: Worker, toolchain: Toolchain, what: str, source: str, wan
         check=Check(kind="language", strength=Strength.SAME_BOX),
     )
     recipe = toolchain.recipe(program)
-    worker.submit(0, program, message_of(program, recipe))
+    worker.submit(0, program, message_of(program, recipe), build_s=toolchain.build_s(program))
     try:
-        execution = Execution.from_dict(worker.receive())
+        execution = Execution.from_dict(worker.verdict())
     except (EOFError, OSError, ValueError) as error:
         raise SandboxError(f"a worker died in the self-test of {language.title}: {worker.autopsy()[1]}") from error
     if execution.status is wanted:

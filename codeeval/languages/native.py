@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codeeval.languages.libraries import LIBRARIES
 from codeeval.languages.record import Ending, Language, SelfTest
 from codeeval.program import Limits
 
@@ -20,6 +21,19 @@ long add(std::vector<long> numbers) {
 int main() {
     auto candidate = add;
     assert(candidate({1, 2}) == 3);
+}
+"""
+
+#: With what the solutions of HumanEvalPack include: Boost, and MD5 from OpenSSL.
+_CPP_PACK_TEST = """\
+#include <boost/any.hpp>
+#include <openssl/md5.h>
+#include <assert.h>
+int main() {
+    unsigned char digest[16];
+    MD5((unsigned char*)"", 0, digest);
+    boost::any first = digest[0];
+    assert(boost::any_cast<unsigned char>(first) == %s);
 }
 """
 
@@ -44,6 +58,18 @@ CPP = Language(
         passing=_CPP_TEST % "sum", wrong=_CPP_TEST % "sum + 1", broken=_CPP_TEST.replace("%s", "sum.missing()")
     ),
     packages={"apt": "g++"},
+    protocols={
+        "humanevalpack": {
+            "files": {"boost": ("/usr/include/boost/any.hpp",), "openssl": ("/usr/include/openssl/md5.h",)},
+            "build": ("{g++}", "-std=c++11", "{main}", "-o", _PROGRAM, "-lcrypto", "-lssl"),
+            "build_limits": Limits(cpu_s=60, wall_s=240, processes=64, threads=256),
+            "run_limits": Limits(cpu_s=60, wall_s=180),
+            "packages": {"apt": "g++ libboost-dev libssl-dev"},
+            "self_test": SelfTest(
+                passing=_CPP_PACK_TEST % "0xd4", wrong=_CPP_PACK_TEST % "0", broken=_CPP_PACK_TEST % "missing"
+            ),
+        }
+    },
 )
 
 _D_TEST = """\
@@ -105,6 +131,36 @@ func TestAdd(t *testing.T) {
 }
 """
 
+_GO_PACK_TEST = """\
+package main
+
+import (
+    "testing"
+    "github.com/stretchr/testify/assert"
+)
+
+func TestAdd(t *testing.T) {
+    assert := assert.New(t)
+    assert.Equal(3, 1 + %s)
+}
+"""
+_GO_ENV = {
+    "GOCACHE": "{box}/.cache/go-build",
+    "GOPATH": "/usr/share/gocode",
+    "GO111MODULE": "off",
+    "GOFLAGS": "",
+    "GOTOOLCHAIN": "local",
+    "GOTELEMETRY": "off",
+    "CGO_ENABLED": "0",
+}
+
+_GO_LIBRARIES = (
+    "bufio bytes container/heap container/list crypto/md5 crypto/sha256 encoding/hex encoding/json errors fmt math "
+    "math/big math/bits math/cmplx math/rand os reflect regexp sort strconv strings sync testing text/scanner time "
+    "unicode unicode/utf8"
+)
+_GO_CACHED = "package cached_test\n" + "".join(f'import _ "{name}"\n' for name in _GO_LIBRARIES.split())
+
 GO = Language(
     name="go",
     title="Go",
@@ -112,18 +168,13 @@ GO = Language(
     suffix="_test.go",
     main="main_test.go",
     tools={"go": ("go",), "true": ("true",)},
+    # Without it, go would vet all of the standard library's packages for each program, which takes ten times as long.
+    cache=".cache/go-build",
+    cache_source=_GO_CACHED,
     # Builds and vets, and instead of the tests runs a program that does nothing.
     build=("{go}", "test", "-o", _PROGRAM, "-exec", "{true}", "{main}"),
     run=(_PROGRAM, "-test.paniconexit0", "-test.timeout=0"),
-    env={
-        "GOCACHE": "{box}/.cache/go-build",
-        "GOPATH": "/usr/share/gocode",
-        "GO111MODULE": "off",
-        "GOFLAGS": "",
-        "GOTOOLCHAIN": "local",
-        "GOTELEMETRY": "off",
-        "CGO_ENABLED": "0",
-    },
+    env=_GO_ENV,
     build_limits=Limits(cpu_s=60, wall_s=240, processes=64, threads=512),
     run_limits=Limits(cpu_s=30, wall_s=90, threads=256),
     ending=Ending(
@@ -134,6 +185,20 @@ GO = Language(
     version=("{go}", "version"),
     self_test=SelfTest(passing=_GO_TEST % "sum", wrong=_GO_TEST % "sum + 1", broken=_GO_TEST % "missing"),
     packages={"apt": "golang-go"},
+    # Building testify takes 18 s of CPU, so it is built before, into a cache that programs can only read.
+    protocols={
+        "humanevalpack": {
+            "files": {"gocache": (f"{LIBRARIES}/go", "/usr/local/share/codeeval/libraries/go")},
+            "env": {**_GO_ENV, "GOCACHE": "{gocache}"},
+            "cache": "",
+            "run_limits": Limits(cpu_s=20, wall_s=60, threads=256),
+            "packages": {
+                "apt": "golang-go golang-github-stretchr-testify-dev",
+                "python": "codeeval.languages.build_libraries('go')",
+            },
+            "self_test": SelfTest(passing=_GO_PACK_TEST % "2", wrong=_GO_PACK_TEST % "1", broken=_GO_PACK_TEST % "x"),
+        }
+    },
 )
 
 _RUST_TEST = """\
@@ -143,6 +208,29 @@ fn add(numbers: Vec<isize>) -> isize {
 fn main() {
     let candidate = add;
     assert_eq!(candidate(vec![1, 2]), 3);
+}
+"""
+
+_RUST_PACK_TEST = """\
+fn main(){}
+
+use rand::Rng;
+use regex::Regex;
+use md5;
+
+fn add(a: i32, b: i32) -> i32 {
+    a + b + rand::thread_rng().gen_range(0..1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn test_add() {
+        assert!(Regex::new(r"^d4\\w+$").unwrap().is_match(&format!("{:x}", md5::compute(""))));
+        assert_eq!(add(1, 2), %s);
+    }
 }
 """
 
@@ -167,6 +255,27 @@ RUST = Language(
     version=("{rustc}", "--version"),
     self_test=SelfTest(passing=_RUST_TEST % "0", wrong=_RUST_TEST % "1", broken=_RUST_TEST % '"text"'),
     packages={"apt": "rustc"},
+    protocols={
+        "humanevalpack": {
+            "files": {"crates": (f"{LIBRARIES}/rust", "/usr/local/share/codeeval/libraries/rust")},
+            "build": (
+                *("{rustc}", "--test", "--edition=2021", "-L", "{crates}"),
+                *("--extern", "rand", "--extern", "regex", "--extern", "md5"),
+                *("{main}", "-o", _PROGRAM),
+            ),
+            "run": (_PROGRAM, "--test-threads=1"),
+            "build_limits": Limits(cpu_s=120, wall_s=300, processes=64, threads=256),
+            "run_limits": Limits(cpu_s=60, wall_s=180),
+            "packages": {
+                "apt": "rustc cargo librust-rand-dev librust-regex-dev librust-aho-corasick-dev librust-memchr-dev "
+                "librust-md5-dev",
+                "python": "codeeval.languages.build_libraries('rust')",
+            },
+            "self_test": SelfTest(
+                passing=_RUST_PACK_TEST % "3", wrong=_RUST_PACK_TEST % "4", broken=_RUST_PACK_TEST % '"text"'
+            ),
+        }
+    },
 )
 
 _SWIFT_TEST = """\

@@ -95,7 +95,7 @@ class Language:
     run_limits: Limits = field(default_factory=lambda: Limits(cpu_s=15, wall_s=60))
     "What a program needs at least in processes and threads, and the limits that its benchmarks give it otherwise."
     env: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
-    "Environment variables beyond the few that all programs get; `{box}` is filled in as the work directory."
+    "Environment variables beyond the few that all programs get, filled in; `{box}` is the work directory."
     readable: tuple[str, ...] = ()
     "Patterns of paths outside of /usr that the runtime reads."
     ending: Ending = field(default_factory=Ending)
@@ -103,6 +103,10 @@ class Language:
     "Strings at which a base model's continuation has left the function."
     epilogue: str = ""
     "A statement that prints `{token}` where it stands last, so that tests can show that their end was reached."
+    cache: str = ""
+    "The directory, in the work directory, where the compiler keeps what it has found out about its libraries."
+    cache_source: str = ""
+    "A program that imports the libraries which are worth to be kept there; every build gets a copy of what it leaves."
     warm: str = ""
     "The compiler service that can build instead of `build`; empty where there is none."
     version: tuple[str, ...]

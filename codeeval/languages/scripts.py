@@ -31,6 +31,26 @@ function test() {
 test();
 """
 
+#: `console.assert` prints what failed and goes on.
+_JAVASCRIPT_PACK_TEST = """\
+const add = (a, b) => {
+  return a + b
+}
+const testAdd = () => {
+  console.assert(add(1, 2) === %s)
+}
+testAdd()
+"""
+#: Neither exit code nor signs are read: whatever is printed is a failure.
+_NODE_SILENT = Ending(
+    exit_code=False,
+    failed_stdout=r"(?s).",
+    failed_stderr=r"(?s).",
+    compile_stderr=_NODE_SYNTAX,
+    memory=_NODE_MEMORY,
+    fault=_FAULT,
+)
+
 JAVASCRIPT = Language(
     name="javascript",
     title="JavaScript",
@@ -48,18 +68,20 @@ JAVASCRIPT = Language(
         passing=_JAVASCRIPT_TEST % "0", wrong=_JAVASCRIPT_TEST % "1", broken=_JAVASCRIPT_TEST % "0 +* 1"
     ),
     packages={"apt": "nodejs"},
-    # Its judge reads no exit code, and takes whatever is printed for a failure.
     protocols={
-        "qwen": {
-            "ending": Ending(
-                exit_code=False,
-                failed_stdout=r"(?s).",
-                failed_stderr=r"(?s).",
-                compile_stderr=_NODE_SYNTAX,
-                memory=_NODE_MEMORY,
-                fault=_FAULT,
-            )
-        }
+        "qwen": {"ending": _NODE_SILENT},
+        "humanevalpack": {
+            "ending": _NODE_SILENT,
+            "run_limits": Limits(cpu_s=10, wall_s=60, threads=256),
+            "files": {"js-md5": ("/usr/lib/node_modules/js-md5", "/usr/local/lib/node_modules/js-md5")},
+            "env": {"NODE_PATH": "{js-md5}/.."},
+            "packages": {"apt": "nodejs", "npm": "js-md5 (npm install -g)"},
+            "self_test": SelfTest(
+                passing="require('js-md5');\n" + _JAVASCRIPT_PACK_TEST % "3",
+                wrong=_JAVASCRIPT_PACK_TEST % "4",
+                broken=_JAVASCRIPT_PACK_TEST % "3 +* 1",
+            ),
+        },
     },
 )
 
@@ -233,7 +255,7 @@ PHP = Language(
     ending=Ending(
         compile_stdout=r"PHP Parse error|Parse error: ",
         compile_stderr=r"PHP Parse error|Parse error: ",
-        memory=r"Allowed memory size of|Out of memory \(allocated",
+        memory=r"Allowed memory size of|^Out of memory|mmap\(\) failed: \[12\]",
         fault=_FAULT,
     ),
     stop=("\nfunction", "\n?>", "\n//", "\n#"),

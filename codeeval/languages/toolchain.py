@@ -53,18 +53,31 @@ class Toolchain:
             "builds": [fill(argv, words) for argv in builds if argv],
             "run": fill(record.run, words),
             "build_limits": dataclasses.asdict(record.build_limits),
-            "env": {"PATH": self.path, **record.env},
+            "env": {"PATH": self.path, **{name: _expanded(value, words) for name, value in record.env.items()}},
             "ending": ending,
             "warm": warm.recipe(record.warm, words, self.identity) if record.warm else None,
+            "cache": {"directory": record.cache, "files": {program.main: record.cache_source}}
+            if record.cache
+            else None,
+            "self_test": self._self_test(program, record),
             "toolchain": self.identity,
         }
+
+    def _self_test(self, program: Program, record: Language) -> dict[str, Any] | None:
+        """Give the program that must pass, to be tried where a toolchain seems broken; it has the same main file."""
+        suits = PurePosixPath(program.main).stem == PurePosixPath(record.main).stem
+        limits = dataclasses.replace(record.run_limits, memory_bytes=max(program.limits.memory_bytes, 1 << 30))
+        test = {"files": {program.main: record.self_test.passing}, "main": program.main}
+        return {**test, "limits": dataclasses.asdict(limits)} if suits else None
 
     def build_s(self, program: Program) -> float:
         """Give the wall-clock seconds that building a program may take, all its builds together."""
         record = self.language.under(program.protocol)
         n_builds = (record.build is not None) + bool(record.second_build)
-        # Where a warm compiler has used up its time, the command gets its own.
-        return record.build_limits.wall_s * n_builds * (2 if record.warm else 1)
+        # Where a warm compiler has used up its time, the command gets its own. A program that makes its toolchain look
+        # broken is built again, and the self-test's between the two.
+        build_s = record.build_limits.wall_s * n_builds * (2 if record.warm else 1)
+        return 3 * build_s + program.limits.wall_s + record.run_limits.wall_s
 
     def version(self) -> str:
         """Ask the tools for their version.
@@ -109,7 +122,9 @@ def find(language: Language) -> Toolchain:
     if language.sysroot:
         _forward(language, places)
     for name, patterns in language.files.items():
-        paths = [path for pattern in patterns for path in sorted(glob.glob(_expanded(pattern, places)))]
+        paths = [
+            path for pattern in patterns for path in sorted(glob.glob(os.path.expanduser(_expanded(pattern, places))))
+        ]
         if not paths and name not in language.optional:
             raise _missing(language, f"the file {name} ({', '.join(patterns)})")
         places[name] = os.path.realpath(paths[0]) if paths else ""
@@ -180,11 +195,11 @@ def _home_of(tool: str) -> str:
 
 
 def _identity(language: Language, places: Mapping[str, str]) -> str:
-    """Give a digest of the record and of what was found: the files' real paths, sizes and times of change."""
+    """Give a digest of the record, of what was found (the files' real paths, sizes and times of change), of our own."""
     files = {}
     for name, path in places.items():
         if path:
             status = os.stat(path)
             files[name] = [os.path.realpath(path), status.st_size, status.st_mtime_ns]
-    text = json.dumps([language.digest(), files], sort_keys=True)
+    text = json.dumps([language.digest(), files, warm.digest(language.warm)], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()

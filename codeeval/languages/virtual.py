@@ -29,6 +29,24 @@ class Problem {
 }
 """
 
+_JAVA_PACK_TEST = """\
+import java.util.*;
+class Solution {
+    public int add(int a, int b) {
+        return a + b;
+    }
+}
+public class Main {
+    public static void main(String[] args) {
+        Solution s = new Solution();
+        List<Boolean> correct = Arrays.asList(s.add(1, 2) == %s);
+        if (correct.contains(false)) {
+            throw new AssertionError();
+        }
+    }
+}
+"""
+
 JAVA = Language(
     name="java",
     title="Java",
@@ -48,6 +66,15 @@ JAVA = Language(
     version=("{javac}", "-version"),
     self_test=SelfTest(passing=_JAVA_TEST % "sum", wrong=_JAVA_TEST % "sum + 1", broken=_JAVA_TEST % "sum.missing()"),
     packages={"apt": "default-jdk-headless libjavatuples-java"},
+    protocols={
+        "humanevalpack": {
+            "main": "Main.java",
+            "run_limits": Limits(cpu_s=10, wall_s=60, threads=512),
+            "self_test": SelfTest(
+                passing=_JAVA_PACK_TEST % "3", wrong=_JAVA_PACK_TEST % "4", broken=_JAVA_PACK_TEST % "missing"
+            ),
+        }
+    },
 )
 
 _SCALA_TEST = """\

@@ -25,6 +25,8 @@ class Facts(NamedTuple):
     "The memory that its processes held together, where that was more than they may; else 0."
     memory_kill: bool = False
     "The kernel killed it because all its processes together held too much."
+    machine_kill: bool = False
+    "The kernel killed something at that time because the machine had no memory left, and it held little itself."
     output_exceeded: bool = False
     report_exceeded: bool = False
     hung_up: bool = False
@@ -95,6 +97,8 @@ def _classify_death(facts: Facts) -> Tuple[str, str]:
         return "timed_out", "cpu: the kernel stopped it after %.1f CPU seconds" % facts.cpu_s
     if facts.memory_kill:
         return "memory_exceeded", "was killed when its processes held more memory than they may together"
+    if facts.machine_kill and name == "SIGKILL":
+        return "sandbox_error", "was killed while the machine had no memory left; let it have more, or fewer workers"
     if name == "SIGKILL":
         # Our own kill, after it closed its end of the control socket, or the kernel's for want of memory.
         return "crashed", "was killed, or closed the connection to the judge"
@@ -117,7 +121,10 @@ class CommandEnd(NamedTuple):
 
 
 def classify_command(end: CommandEnd, ending: Dict[str, Any], proof: str = "") -> Tuple[str, str]:
-    """Give (status, one line that says what happened); a build that succeeds has "passed".
+    """Give (status, one line that says what happened).
+
+    A build that succeeds has "passed". "broken" is what looks as if the toolchain was to blame, and is no status yet:
+    a program can look like it on purpose.
 
     Args:
         end: what is known.
@@ -129,14 +136,14 @@ def classify_command(end: CommandEnd, ending: Dict[str, Any], proof: str = "") -
     if not crash and _holds(end, ending):
         return _held(end, ending, proof)
     if any(_found(ending["fault"], text) for text in streams):
-        return "sandbox_error", "the toolchain broke: %s" % telling_line(end)
+        return "broken", "the toolchain broke: %s" % telling_line(end, ending["fault"])
     if any(_found(ending["memory"], text) for text in streams):
         return "memory_exceeded", telling_line(end, ending["memory"])
     if crash == "SIGXCPU" or (crash == "SIGKILL" and end.cpu_s >= end.cpu_limit_s):
         return "timed_out", "cpu: the kernel stopped it after %.1f CPU seconds" % end.cpu_s
     if end.stage == "build":
         if crash:
-            return "sandbox_error", "the compiler died of %s: %s" % (crash, telling_line(end))
+            return "broken", "the compiler died of %s: %s" % (crash, telling_line(end))
         return "compile_error", telling_line(end)
     if crash:
         if ending["assertion"] and _found(ending["assertion"], end.stderr):

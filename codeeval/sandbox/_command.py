@@ -33,8 +33,9 @@ def serve(order: Dict[str, Any], send: Callable[[List[Any]], None], confine: Cal
     """Carry out one order.
 
     Args:
-        order: `files` (path → text) are written first, then what is in the archive where `unpack` says so; `argv` is
-            started with the environment `env`; where `collect` says so, what it leaves in `OUT` goes into the archive.
+        order: `files` (path → text) are written first, then the archive's into the directory `unpack`; `argv` is
+            started with the environment `env`; if it succeeds, what lies in the directory `collect` becomes the
+            archive. Either directory may be empty, for none.
         send: sends a message to the judge.
         confine: what the command's process does last before it becomes the command.
     """
@@ -43,11 +44,11 @@ def serve(order: Dict[str, Any], send: Callable[[List[Any]], None], confine: Cal
         _write(path, text.encode("utf-8", "surrogatepass"), 0o644)
     os.makedirs(OUT, exist_ok=True)
     if order["unpack"]:
-        _unpack()
+        _unpack(order["unpack"])
     box = os.getcwd()
     env = {**os.environ, **{name: value.replace("{box}", box) for name, value in order["env"].items()}}
     trouble, theirs = os.pipe()
-    pid = os.fork()
+    pid = _namespaces.clone(0)
     if pid == 0:
         _become(order["argv"], env, theirs, confine)
     os.close(theirs)
@@ -60,7 +61,7 @@ def serve(order: Dict[str, Any], send: Callable[[List[Any]], None], confine: Cal
     lost = ""
     if order["collect"] and status == 0:
         try:
-            _pack()
+            _pack(order["collect"])
         except OSError as error:
             lost = str(error)
     send(["ended", status, usage.ru_utime, usage.ru_stime, usage.ru_maxrss * 1024, lost])
@@ -118,25 +119,27 @@ def _write(path: str, content: bytes, mode: int) -> None:
     os.chmod(path, mode)
 
 
-def _pack() -> None:
-    """Put the files below `OUT` into the archive; links and the like are left out."""
+def _pack(top: str) -> None:
+    """Make the archive of the files below a directory; links and the like are left out."""
+    os.ftruncate(ARCHIVE_FD, 0)
+    os.lseek(ARCHIVE_FD, 0, os.SEEK_SET)
     with open(ARCHIVE_FD, "wb", buffering=_archive.CHUNK, closefd=False) as archive:
-        for directory, _, names in os.walk(OUT):
+        for directory, _, names in os.walk(top):
             for name in names:
                 path = os.path.join(directory, name)
                 if os.path.islink(path) or not os.path.isfile(path):
                     continue
                 with open(path, "rb") as file:
                     status = os.fstat(file.fileno())
-                    label = os.fsencode(os.path.relpath(path, OUT))
+                    label = os.fsencode(os.path.relpath(path, top))
                     archive.write(_archive.head(label, status.st_mode, status.st_size))
                     archive.writelines(iter(lambda: file.read(_archive.CHUNK), b""))
 
 
-def _unpack() -> None:
-    """Put the files of the archive below `OUT`."""
+def _unpack(top: str) -> None:
+    """Put the files of the archive below a directory."""
     for label, mode, pieces in _archive.entries(ARCHIVE_FD):
-        path = os.path.join(OUT, label)
+        path = os.path.join(top, label)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "wb") as file:
             file.writelines(pieces)

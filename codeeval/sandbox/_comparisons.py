@@ -96,6 +96,8 @@ def is_nan_free(value: Any) -> bool:
 def _same(answer: Any, expected: Any, rtol: float, atol: float) -> bool:
     """Compare structures, with tolerance for floats where one is expected."""
     kind = type(expected)
+    if getattr(answer, "shape", None) == () and kind is not type(answer):
+        answer = answer.item()  # a number of numpy's
     if kind is float:
         return type(answer) in (float, int) and _is_near(answer, expected, rtol, atol)
     if kind is complex:

@@ -21,9 +21,17 @@ _BUILTINS = set(dir(builtins))
 
 
 def feeds_back(tests: str, entry_point: str) -> bool:
-    """Say whether an argument or the very occurrence of a call may depend on an answer."""
+    """Say whether an argument or the very occurrence of a call may depend on an answer.
+
+    Args:
+        tests: the tests, behind what is run before them. A function that has the candidate's name is none: it is
+            replaced by the candidate.
+        entry_point: the candidate's name.
+    """
     try:
-        return _Flow(ast.parse(tests), entry_point).feeds_back()
+        tree = ast.parse(tests)
+        tree.body = [node for node in tree.body if getattr(node, "name", "") != entry_point]
+        return _Flow(tree, entry_point).feeds_back()
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return True
 
@@ -50,7 +58,7 @@ class _Flow:
             before = len(self.tainted) + len(self.candidates)
             for node in self.nodes:
                 self.follow(node)
-        return any(self.is_fed(node) for node in self.nodes) or self.is_passed_on()
+        return any(self.is_fed(node) for node in self.nodes) or self.is_passed_on() or self.is_called_unseen()
 
     def has_answer(self, node: ast.AST) -> bool:
         return any(isinstance(n, ast.Name) and n.id in self.tainted for n in ast.walk(node)) or self.asks(node)
@@ -122,9 +130,41 @@ class _Flow:
             return any(self.has_answer(part) for part in [*node.args, *node.keywords])
         if isinstance(node, (ast.If, ast.While, ast.IfExp)):
             return self.has_answer(node.test) and any(self.asks(part) for part in ast.iter_child_nodes(node))
+        if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or):
+            return any(map(self.has_answer, node.values[:-1])) and any(map(self.asks, node.values[1:]))
+        if isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
+            return any(self.has_answer(test) for part in node.generators for test in part.ifs)
         if isinstance(node, ast.ExceptHandler):
             return self.asks(node)
+        if type(node).__name__ == "Match":  # names that its patterns bind are no nodes
+            return self.has_answer(node)
         return isinstance(node, ast.ClassDef) or (isinstance(node, ast.Name) and node.id in _OBSCURE)
+
+    def is_called_unseen(self) -> bool:
+        """Say whether a function that calls the candidate with what it is given may be called out of sight."""
+        called = {node.func for node in self.nodes if isinstance(node, ast.Call)}
+        handed_on = {
+            n.id for n in self.nodes if isinstance(n, ast.Name) and type(n.ctx) is ast.Load and n not in called
+        }
+        for node in self.nodes:
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)) and self.asks_with_its_own(node):
+                names = {name for name, functions in self.functions.items() if node in functions}
+                is_decorated = bool(getattr(node, "decorator_list", []))
+                defaults = [d for d in [*node.args.defaults, *node.args.kw_defaults] if d is not None]
+                if not names or names & handed_on or is_decorated or any(map(self.has_answer, defaults)):
+                    return True
+        return False
+
+    def asks_with_its_own(self, function: _Function) -> bool:
+        """Say whether a function calls the candidate with one of its parameters."""
+        own = set(_parameters(function)) - self.candidates
+        return any(
+            isinstance(n, ast.Call)
+            and isinstance(n.func, ast.Name)
+            and n.func.id in self.candidates
+            and any(_names(part) & own for part in [*n.args, *n.keywords])
+            for n in ast.walk(function)
+        )
 
     def is_passed_on(self) -> bool:
         """Say whether the candidate itself goes where its calls can't be seen: to `map`, `reduce`, a container."""

@@ -33,7 +33,7 @@ def key(call: Call) -> bytes:
 
 
 class Foresight:
-    """What is known of each text of tests."""
+    """What is known of each text of tests, which begins with all that is run before them."""
 
     def __init__(self) -> None:
         self._calls: Dict[str, Optional[List[Call]]] = {}

@@ -74,6 +74,7 @@ def rehearse() -> None:
     """
     import socket
 
+    _testroom.prepare()
     judge, child = socket.socketpair()
     with judge, child:
         judge.sendall(b"".join(map(frame, _REHEARSAL)))

@@ -12,8 +12,8 @@ from typing import AbstractSet, Any, Callable, Dict, List, Optional
 
 __all__ = ["Headers", "begins_with"]
 
-#: A header pays for itself after about so many programs; so many are built without it first, in case no more come.
-_WORTH_JOBS = 4
+#: A header takes as long as two or three programs without it; so many are built without it first, should no more come.
+_WORTH_JOBS = 2
 
 #: Blanks, comments and directives that include something. Nothing that a continued line could hide passes.
 _HEAD = re.compile(

@@ -13,6 +13,7 @@ Standard library only, any Python from 3.8.
 
 from __future__ import annotations
 
+import contextvars
 import faulthandler
 import importlib
 import os
@@ -84,12 +85,12 @@ def main(fd: int) -> None:
         return
     group = _group_of(zygote, config)
     _shrink()
-    waiting = _Waiting()  # opened before the layers, which don't let /proc be read
+    machine = _Machine()  # opens what it reads before the layers, which don't let /proc be read
     boxed = _box_in(config, outer, group)
     lost: Optional[ZygoteLost] = None
     try:
         caller.send({"ready": {**_describe(zygote), "judge": boxed, "groups": group.paths if group else []}})
-        judge = _Judge(caller, zygote, waiting, group)
+        judge = _Judge(caller, zygote, machine, group)
         while True:
             request = caller.receive()
             if request is None:
@@ -239,36 +240,55 @@ class _Caller:
         return bytes(data)
 
 
-class _Waiting:
-    """How long this process has been ready to run and had no core; stays at 0 where the kernel does not say."""
+class _Machine:
+    """What the kernel says of this machine and of our share of it; zeros where it does not say."""
 
     def __init__(self) -> None:
-        try:
-            self.fd = os.open("/proc/self/schedstat", os.O_RDONLY | os.O_CLOEXEC)
-        except OSError:
-            self.fd = -1
+        self.schedule, self.memory = (_opened("/proc/" + name) for name in ("self/schedstat", "vmstat"))
+        self.kills = self._count_kills()
 
-    def total_s(self) -> float:
+    def waited_s(self) -> float:
+        """Give the time for which this process has been ready to run and had no core."""
         try:
-            return int(os.pread(self.fd, 100, 0).split()[1]) / 1e9
+            return int(os.pread(self.schedule, 100, 0).split()[1]) / 1e9
         except (OSError, IndexError, ValueError):
             return 0.0
+
+    def has_killed(self) -> bool:
+        """Say whether the kernel has killed any process for want of memory since this was asked last."""
+        before, self.kills = self.kills, self._count_kills()
+        return self.kills > before
+
+    def _count_kills(self) -> int:
+        try:
+            _, _, rest = os.pread(self.memory, 1 << 16, 0).partition(b"\noom_kill ")
+            return int(rest.split()[0])
+        except (OSError, IndexError, ValueError):
+            return 0
+
+
+def _opened(path: str) -> int:
+    try:
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return -1
 
 
 class _Judge:
     """Judges one program after another."""
 
     def __init__(
-        self, caller: _Caller, zygote: _zygote.Zygote, waiting: _Waiting, group: Optional[_cgroup.Group]
+        self, caller: _Caller, zygote: _zygote.Zygote, machine: _Machine, group: Optional[_cgroup.Group]
     ) -> None:
         self.caller = caller
         self.zygote = zygote
-        self.waiting = waiting
+        self.machine = machine
         self.group = group
         self.memory_kills = 0
         self.compiled: Dict[str, Any] = {}
         self.foresight = Foresight()
         self.builds = _languages.BuildCache()
+        self.caches = _languages.CompilerCaches()
         self.compilers = _warm.Compilers(caller.fileno(), zygote, group)
         self.headers = _headers.Headers()
         self.no_archive = os.open(os.devnull, os.O_RDONLY)
@@ -284,6 +304,8 @@ class _Judge:
 
     def judge(self, program: Dict[str, Any]) -> Dict[str, Any]:
         """Run one program, judge it, give its execution as `Execution.to_dict` would."""
+        if program.get("recipe") and not program["check"]:
+            program = {**program, "check": {"kind": "language", "strength": "same box", "parameters": {}}}
         check = program["check"] or {"kind": "run", "strength": "same box"}
         kind = (check["kind"], check["strength"])
         unmet = self._unmet(program)
@@ -301,7 +323,7 @@ class _Judge:
         box = self._run(tests, program, check, program["limits"])
         if box.facts.get("misjudged"):
             box.close()
-            self.foresight.give_up(check["source"])
+            self.foresight.give_up(_told(check))
             box = self._run(tests, program, check, program["limits"])
         return self._execution(box, check)
 
@@ -350,12 +372,15 @@ class _Judge:
         outcome: Dict[str, Any] = {}
         try:
             self._begin(box)
+            depth = sys.getrecursionlimit()
             try:
-                tests(self, box, check, program)
+                # What tests set for themselves, the precision of decimals say, is not the next ones'.
+                contextvars.Context().run(tests, self, box, check, program)
                 outcome["passed"] = True
             finally:
                 self.box = None
                 signal.setitimer(signal.ITIMER_REAL, 0)
+                sys.setrecursionlimit(depth)
         except Stop:
             pass  # the box knows why
         except SystemExit as error:
@@ -382,6 +407,7 @@ class _Judge:
             judge_limit_s=self.budget_s,
             started=box.started,
             memory_kill=self._is_memory_kill(box, wait_status),
+            machine_kill=self._is_machine_kill(box, wait_status, peak),
         )
         status, message = _classify.classify(facts)
         row: Dict[str, Any] = {
@@ -409,14 +435,30 @@ class _Judge:
     def _is_memory_kill(self, box: Box, wait_status: int) -> bool:
         """Say whether the kernel has ended the child because the job's processes together held too much."""
         killed = os.WIFSIGNALED(wait_status) and os.WTERMSIG(wait_status) == signal.SIGKILL and "hung_up" in box.facts
-        if self.group is None or not (killed or box.limits["processes"] > 1):
+        if not (killed or box.limits["processes"] > 1):
+            return False
+        return self.has_new_memory_kills() and killed
+
+    def has_new_memory_kills(self) -> bool:
+        """Say whether the kernel has ended a process, since the last time, because all together held too much."""
+        if self.group is None:
             return False
         before, self.memory_kills = self.memory_kills, self.group.kills()
-        return killed and self.memory_kills > before
+        return self.memory_kills > before
+
+    def _is_machine_kill(self, box: Box, wait_status: int, peak_bytes: int) -> bool:
+        """Say whether the kernel has likely ended the child because the machine had no memory left.
+
+        It does not say whom it has killed, but a program that holds half of what it may is the likely cause.
+        """
+        killed = os.WIFSIGNALED(wait_status) and os.WTERMSIG(wait_status) == signal.SIGKILL and "hung_up" in box.facts
+        return killed and self.machine.has_killed() and 2 * peak_bytes < box.limits["memory_bytes"]
 
     def _unmet(self, program: Dict[str, Any]) -> str:
         """Say which limit asks for something that can't be given safely here."""
         layers, limits = self.zygote.layers, program["limits"]
+        if program.get("recipe") and program["check"]["kind"] not in ("language", "stdio"):
+            return "tests of the kind %r are for Python alone" % program["check"]["kind"]
         if program.get("recipe") and "pid" not in layers:
             return "programs in other languages than Python need the layer pid, or they could not all be stopped"
         if limits["processes"] > 1 and "pid" not in layers:
@@ -431,7 +473,7 @@ class _Judge:
         """Start the tests' own clocks: one that interrupts them, one behind it that can't be held up."""
         self.budget_s = min(max(_JUDGE_CPU_S, box.limits["cpu_s"]), MAX_S)
         self.cpu_deadline = time.process_time() + self.budget_s
-        self.waited_s = self.waiting.total_s()
+        self.waited_s = self.machine.waited_s()
         self.box = box
         signal.setitimer(signal.ITIMER_VIRTUAL, self.budget_s + _LAST_TICK_S)
         signal.setitimer(signal.ITIMER_REAL, _TICK_S, _TICK_S)
@@ -444,7 +486,7 @@ class _Judge:
             raise CallerGone
         is_over = time.process_time() >= self.cpu_deadline
         if not is_over and time.monotonic() >= box.wall_deadline + self.budget_s:
-            starved_s = min(self.waiting.total_s() - self.waited_s, MAX_STARVED * self.budget_s)
+            starved_s = min(self.machine.waited_s() - self.waited_s, MAX_STARVED * self.budget_s)
             is_over = time.monotonic() >= box.wall_deadline + self.budget_s + starved_s
         if is_over:
             self.is_worn = True
@@ -509,7 +551,7 @@ def _run_split(judge: _Judge, box: Box, check: Dict[str, Any], program: Dict[str
     tests = check["source"]
     wanted = list(check["names"]) + list(check["modules"])
     # What the tests read from the candidate's module, they read before they call anything.
-    foreseen = [] if wanted else judge.foresight.calls(tests, check["entry_point"])
+    foreseen = [] if wanted else judge.foresight.calls(_told(check), check["entry_point"])
     _send(box, program, foreseen)
     candidate = Candidate(box, foreseen)
     namespace: Dict[str, Any] = {"__name__": "tests"}
@@ -528,8 +570,13 @@ def _run_split(judge: _Judge, box: Box, check: Dict[str, Any], program: Dict[str
     try:
         exec(judge.code(tests, _TESTS), namespace)
     finally:
-        judge.foresight.learn(tests, candidate.made[: candidate.n_free])
+        judge.foresight.learn(_told(check), candidate.made[: candidate.n_free])
     candidate.finish()
+
+
+def _told(check: Dict[str, Any]) -> str:
+    """Give all that decides which calls the tests make: what is run before them may call the candidate too."""
+    return "%s\n%s" % (check["setup"], check["source"]) if check["setup"] else str(check["source"])
 
 
 def _run_same_box(judge: _Judge, box: Box, check: Dict[str, Any], program: Dict[str, Any]) -> None:

@@ -16,12 +16,16 @@ import os
 from typing import Any, Dict, List, Optional, Tuple
 
 from codeeval.sandbox import _archive, _classify, _command, _root
-from codeeval.sandbox._box import Stop
+from codeeval.sandbox._box import Box, Stop
 
-__all__ = ["BuildCache", "judge_language"]
+__all__ = ["BuildCache", "CompilerCaches", "judge_language", "run_language"]
 
 #: How many builds a worker keeps, and how many bytes of them.
 _MAX_BUILDS, _MAX_BYTES = 64, 1 << 26
+#: A compiler's cache is made when there is another program after so many.
+_WORTH_BUILDS = 1
+#: Begins the messages about builds.
+_BUILD = "build: "
 #: Python 3.8 has no names for these: no writing, growing, shrinking or unsealing.
 _F_ADD_SEALS, _ALL_SEALS = 1033, 8 | 4 | 2 | 1
 #: A prepared header is larger than what programs may write.
@@ -34,7 +38,7 @@ class Stage:
     """One command in its own box, and what became of it."""
 
     def __init__(self, judge: Any, order: Dict[str, Any], limits: Dict[str, Any], archive: int, stdin: bytes = b""):
-        box = judge.new_box(limits, stdin, archive)
+        box: Box = judge.new_box(limits, stdin, archive)
         reply: List[Any] = []
         try:
             box.send(order)
@@ -45,9 +49,11 @@ class Stage:
         self.box = box
         self.reply = reply
         self.wait_status, self.cpu_s, self.peak_bytes, self.start_errno = box.close()
+        self.lost = ""
         if len(reply) == 6:
             _, self.wait_status, user_s, system_s, self.peak_bytes, self.lost = reply
             self.cpu_s = user_s + system_s
+        self.is_memory_kill = judge.has_new_memory_kills()
 
     def text(self, fd: int) -> Tuple[str, bool]:
         """Give what is kept of an output, and whether that is all."""
@@ -70,10 +76,12 @@ class Stage:
             return _classify.classify(facts)
         if self.start_errno:
             return "sandbox_error", "the child could not be started: %s" % os.strerror(abs(self.start_errno))
+        if self.is_memory_kill and (not self.reply or self.wait_status):
+            return "memory_exceeded", "was killed when its processes held more memory than they may together"
         if not self.reply:
             return "sandbox_error", "the process that watched the %s died of it" % name
         if self.reply[0] == "unstarted":
-            return "sandbox_error", "the toolchain broke: %s" % self.reply[1]
+            return "broken", "the toolchain broke: %s" % self.reply[1]
         (out, is_out_whole), (err, is_err_whole) = self.text(box.out), self.text(box.err)
         end = _classify.CommandEnd(
             stage=name,
@@ -149,36 +157,118 @@ class BuildCache:
             os.close(self._builds.popitem(last=False)[1].archive)
 
 
+class CompilerCaches:
+    """What compilers keep for themselves about their standard library: made once per worker, from a source of ours.
+
+    A compiler that starts with an empty cache would look at the library anew for each program. It gets a copy, in its
+    own box: what one program's build puts there is gone with the box.
+    """
+
+    def __init__(self) -> None:
+        self._wishes: Dict[str, int] = {}
+        self._archives: Dict[str, int] = {}
+
+    def copy(self, judge: Any, recipe: Dict[str, Any], argv: List[str], archive: int) -> bool:
+        """Put a copy of a compiler's cache into an empty archive; say whether there is one."""
+        key = recipe["toolchain"]
+        self._wishes[key] = self._wishes.get(key, 0) + 1
+        if self._wishes[key] > _WORTH_BUILDS and key not in self._archives:
+            self._archives[key] = self._make(judge, recipe, argv)
+        kept = self._archives.get(key, -1)
+        if kept < 0:
+            return False
+        size, at = os.fstat(kept).st_size, 0
+        while at < size:
+            at += os.pwrite(archive, os.pread(kept, _archive.CHUNK, at), at)
+        return True
+
+    def _make(self, judge: Any, recipe: Dict[str, Any], argv: List[str]) -> int:
+        """Build a source of ours with an empty cache and keep what that leaves there; -1 where it doesn't build."""
+        cache = recipe["cache"]
+        collect = cache["directory"]
+        order = {"files": cache["files"], "argv": argv, "env": recipe["env"], "unpack": "", "collect": collect}
+        archive = _new_archive()
+        try:
+            stage = Stage(judge, order, recipe["build_limits"], archive)
+        except BaseException:
+            os.close(archive)
+            raise
+        if stage.verdict("build", recipe["ending"])[0] != "passed":
+            os.close(archive)
+            return -1
+        fcntl.fcntl(archive, _F_ADD_SEALS, _ALL_SEALS)
+        return archive
+
+
 def judge_language(judge: Any, program: Dict[str, Any]) -> Dict[str, Any]:
     """Build one program and run it, give its execution as `Execution.to_dict` would."""
-    recipe, check = program["recipe"], program["check"]
-    row: Dict[str, Any] = {}
-    for argv in recipe["builds"] or [None]:
-        row = _judge_one(judge, program, recipe, argv)
-        if row["status"] in ("passed", "sandbox_error"):
-            break
-    row["strength"] = check["strength"]
+    row, _ = run_language(judge, program, program["limits"], program["stdin"].encode("utf-8", "surrogatepass"))
+    row["strength"] = program["check"]["strength"]
     passed, message = row["status"] == "passed", row.get("message", "")
     row["tests"] = [["0", passed, message] if message else ["0", passed]]
     return row
 
 
-def _judge_one(
-    judge: Any, program: Dict[str, Any], recipe: Dict[str, Any], argv: Optional[List[str]]
-) -> Dict[str, Any]:
-    order = {"files": program["files"], "argv": recipe["run"], "env": recipe["env"], "unpack": False, "collect": False}
-    build = None
+def run_language(
+    judge: Any, program: Dict[str, Any], limits: Dict[str, Any], stdin: bytes
+) -> Tuple[Dict[str, Any], Optional[Box]]:
+    """Build one program, unless that was done before, and run it once.
+
+    Returns:
+        How that ended, as `Execution.to_dict` would say it, but for the check's parts; the box of the run, which has
+        its output, or None where there was no run.
+    """
+    row, box = _run(judge, program, limits, stdin)
+    if row["status"] == "broken" and _works(judge, program):
+        row, box = _run(judge, program, limits, stdin)  # it may have been the machine
+        if row["status"] == "broken":
+            # The toolchain builds and runs another program: it is this one that makes it look broken.
+            row["status"] = "compile_error" if row["message"].startswith(_BUILD) else "failed"
+    if row["status"] == "broken":
+        row["status"] = "sandbox_error"
+    return row, box
+
+
+def _run(
+    judge: Any, program: Dict[str, Any], limits: Dict[str, Any], stdin: bytes
+) -> Tuple[Dict[str, Any], Optional[Box]]:
+    """Build and run a program in each of the ways that there are, until it passes."""
+    row: Dict[str, Any] = {}
+    box: Optional[Box] = None
+    for argv in program["recipe"]["builds"] or [None]:
+        row, box = _run_one(judge, program, argv, limits, stdin)
+        if row["status"] in ("passed", "sandbox_error", "broken"):
+            break
+    return row, box
+
+
+def _works(judge: Any, program: Dict[str, Any]) -> bool:
+    """Whether the toolchain builds and runs the program of its self-test."""
+    test = program["recipe"]["self_test"]
+    if test is None or program["files"] == test["files"]:
+        return False
+    row, _ = _run(judge, {**program, "files": test["files"], "check": {"parameters": {}}}, test["limits"], b"")
+    return bool(row["status"] == "passed")
+
+
+def _run_one(
+    judge: Any, program: Dict[str, Any], argv: Optional[List[str]], limits: Dict[str, Any], stdin: bytes
+) -> Tuple[Dict[str, Any], Optional[Box]]:
+    recipe = program["recipe"]
+    order = {"files": program["files"], "argv": recipe["run"], "env": recipe["env"], "unpack": "", "collect": ""}
+    archive = judge.no_archive
     if argv is not None:
         build, is_new = _built(judge, program, recipe, argv)
         if build.row is not None:
             row = dict(build.row)
             if not is_new:
                 row.update(cpu_s=0.0, wall_s=0.0)
-            return row
-        order["unpack"] = True
-    archive = build.archive if build is not None else judge.no_archive
-    stage = Stage(judge, order, program["limits"], archive, program["stdin"].encode("utf-8", "surrogatepass"))
-    return stage.row(*stage.verdict("run", recipe["ending"], program["check"]["parameters"].get("proof", "")))
+            return row, None
+        order["unpack"] = _command.OUT
+        archive = build.archive
+    stage = Stage(judge, order, limits, archive, stdin)
+    proof = program["check"]["parameters"].get("proof", "")
+    return stage.row(*stage.verdict("run", recipe["ending"], proof)), stage.box
 
 
 def _built(judge: Any, program: Dict[str, Any], recipe: Dict[str, Any], argv: List[str]) -> Tuple[Build, bool]:
@@ -198,15 +288,17 @@ def _built(judge: Any, program: Dict[str, Any], recipe: Dict[str, Any], argv: Li
 
 def _build(judge: Any, program: Dict[str, Any], recipe: Dict[str, Any], argv: List[str]) -> Build:
     """Build a program by its command, in a box."""
-    order = {"files": program["files"], "argv": argv, "env": recipe["env"], "unpack": False, "collect": True}
+    order = {"files": program["files"], "argv": argv, "env": recipe["env"], "unpack": "", "collect": _command.OUT}
     archive = _new_archive()
+    if recipe["cache"] and judge.caches.copy(judge, recipe, argv, archive):
+        order["unpack"] = recipe["cache"]["directory"]
     try:
         stage = Stage(judge, order, recipe["build_limits"], archive)
     except BaseException:
         os.close(archive)
         raise
     status, message = stage.verdict("build", recipe["ending"])
-    row = None if status == "passed" else stage.row(status, "build: " + message)
+    row = None if status == "passed" else stage.row(status, _BUILD + message)
     return Build(archive, stage.cpu_s, stage.box.wall_s, row)
 
 
@@ -247,7 +339,7 @@ def _build_by_service(judge: Any, program: Dict[str, Any], recipe: Dict[str, Any
         }
         n_kept = limits["stdout_bytes"]
         texts = (text[:n_kept].decode("utf-8", "replace") for text in (answer.stdout, answer.stderr))
-        row.update((k, v) for k, v in zip(("message", "stdout", "stderr"), ("build: " + message, *texts)) if v)
+        row.update((k, v) for k, v in zip(("message", "stdout", "stderr"), (_BUILD + message, *texts)) if v)
         if max(len(answer.stdout), len(answer.stderr)) > n_kept:
             row["truncated"] = True
         return Build(_new_archive(), answer.cpu_s, answer.wall_s, row)
@@ -273,8 +365,8 @@ def _prepare(judge: Any, recipe: Dict[str, Any], header: Dict[str, Any]) -> str:
         "files": {**header["files"], **{_command.OUT + "/" + name: text for name, text in header["files"].items()}},
         "argv": header["build"],
         "env": recipe["env"],
-        "unpack": False,
-        "collect": True,
+        "unpack": "",
+        "collect": _command.OUT,
     }
     archive = _new_archive()
     try:

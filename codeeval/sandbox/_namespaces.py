@@ -231,7 +231,7 @@ def fresh_proc() -> None:
     _check(_load().mount(b"proc", b"/proc", b"proc", flags, None), "mount /proc")
 
 
-def settle(step: Callable[[], None]) -> Tuple[int, int]:
+def settle(step: Callable[[], None], highest_fd: int) -> Tuple[int, int]:
     """Have this process' children born, from now on, in a pid namespace that stands as long as it does itself.
 
     A namespace of its own for each child is dear, and so is a /proc for it; and its first process is spared the
@@ -239,6 +239,7 @@ def settle(step: Callable[[], None]) -> Tuple[int, int]:
 
     Args:
         step: what the first process does before it begins to do nothing; it gives up all that it can do.
+        highest_fd: no descriptor that is open has a higher number.
 
     Returns:
         Descriptors of the namespace where children were born before, and of the new one, for `bear_children_in`.
@@ -257,7 +258,7 @@ def settle(step: Callable[[], None]) -> Tuple[int, int]:
             step()
             _check(_load().prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0), "prctl")  # its memory is nobody's to look into
             os.write(done[1], b"\0")
-            os.closerange(0, max(*ready, *done) + 1)
+            os.closerange(0, max(highest_fd, *ready, *done) + 1)
             while True:
                 signal.pause()
         except OSError as error:

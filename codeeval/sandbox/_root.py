@@ -74,7 +74,8 @@ def enter(base: str, readable: Iterable[str], writable: Iterable[str], work_byte
         file.write(_HOSTS)
     for path in DEVICES:
         _show(base, path)
-    os.symlink("/proc/self/fd", base + "/dev/fd")
+    for name, target in (("fd", ""), ("stdin", "/0"), ("stdout", "/1"), ("stderr", "/2")):
+        os.symlink("/proc/self/fd" + target, base + "/dev/" + name)
     for path in _ALSO:
         if not os.path.lexists(base + path):
             os.makedirs(os.path.dirname(base + path), exist_ok=True)

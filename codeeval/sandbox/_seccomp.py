@@ -138,10 +138,22 @@ _MACHINES: Dict[str, Tuple[int, Dict[str, int]]] = {
 #: Of setrlimit and prlimit64.
 _LIMITS = {"x86_64": (160, 302), "aarch64": (164, 261)}
 #: Refused as if the kernel did not have them.
-_UNKNOWN = ("clone3", "memfd_create", "memfd_secret")
+_UNKNOWN = ("clone3", "memfd_secret")
 _X32_BIT = 0x40000000
 #: What a zygote needs to start a job, and so only the job's own filter can refuse.
-_OF_JOBS = ("mount", "umount2", "setns", "socket", "clone", "fork", "vfork", "shmget", "semget", "msgget")
+_OF_JOBS = (
+    "mount",
+    "umount2",
+    "setns",
+    "memfd_create",
+    "socket",
+    "clone",
+    "fork",
+    "vfork",
+    "shmget",
+    "semget",
+    "msgget",
+)
 
 _LOAD, _JUMP_EQUAL, _JUMP_AT_LEAST, _JUMP_ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
@@ -193,7 +205,7 @@ def for_judges() -> Filter:
     Raises:
         OSError: there is no table for this machine.
     """
-    return Filter([*_common(), *_own(processes=False, network=False)])
+    return Filter([*_common(), *_own(processes=False, network=False, memory_files=True)])
 
 
 def for_jobs(*, processes: bool, network: bool) -> Filter:
@@ -256,11 +268,13 @@ def _keep_core_limit(setrlimit: int, prlimit: int) -> List[_Instruction]:
     ]
 
 
-def _own(*, processes: bool, network: bool) -> List[_Instruction]:
+def _own(*, processes: bool, network: bool, memory_files: bool = False) -> List[_Instruction]:
     """Refuse, and allow everything else, with the call's number loaded."""
     _, numbers = _table()
     program: List[_Instruction] = []
     refused = {"mount": errno.EPERM, "umount2": errno.EPERM, "setns": errno.EPERM}
+    if not memory_files:  # their pages belong to no process; a judge carries what was built in one
+        refused["memfd_create"] = errno.ENOSYS
     if not network:
         refused["socket"] = errno.EACCES
     if not processes:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
-from codeeval.sandbox import _comparisons
+from codeeval.sandbox import _comparisons, _languages
 from codeeval.sandbox._box import Box
 from codeeval.sandbox._calls import Verdict, load_checker, load_values, test_wall_s, told
 from codeeval.sandbox._candidate import Candidate, bounded
@@ -33,9 +33,13 @@ def judge_stdio(judge: Any, program: Dict[str, Any]) -> Dict[str, Any]:
             limit_s = limits_s[min(number, len(limits_s) - 1)]
             left.update(cpu_s=min(cpu_s, limit_s), wall_s=min(wall_s, test_wall_s(limit_s)))
         run = _Run()
-        row = judge.run(program, check, left, run.conduct, stdin)
+        if program.get("recipe"):
+            row, run.box = _languages.run_language(judge, program, left, stdin)
+            row.update(strength=check["strength"], tests=[])
+        else:
+            row = judge.run(program, check, left, run.conduct, stdin)
         if row["status"] == "sandbox_error":
-            return row  # type: ignore[no-any-return]
+            return row
         verdict = run.verdict(row)
         if verdict[0] == "passed":
             verdict = is_right(stdin, wanted, run.stdout())
@@ -71,7 +75,7 @@ class _Run:
     def verdict(self, row: Dict[str, Any]) -> Verdict:
         """Say how the run itself ended; whether its output is right is another question."""
         box, code = self.box, row.get("exit_code")
-        if code is None or box is None:
+        if code is None or box is None or row["status"] not in ("early_exit", "passed"):
             return row["status"], row.get("message", "")
         if code:
             error = bytes(box.output[box.err]).decode("utf-8", "replace").strip().rpartition("\n")[2]

@@ -42,6 +42,14 @@ _JUDGES = (
 #: What tests themselves set: texts of messages, and what unittest and gettext note for themselves.
 _FREE = frozenset({"maxDiff", "longMessage", "_", "__warningregistry__", "_classSetupFailed", "tearDown_exceptions"})
 
+_prepared: List["_Watch"] = []
+
+
+def prepare() -> None:
+    """In the zygote, note once for all programs what is watched, where unittest is preloaded."""
+    if "unittest" in sys.modules:
+        _prepared.append(_Watch())
+
 
 def serve(child: "_Child", program: List[Any], protocol: str) -> None:
     """Run the candidate, then the tests that the judge sends, and account for each.
@@ -51,19 +59,12 @@ def serve(child: "_Child", program: List[Any], protocol: str) -> None:
         program: code, file name and seed.
         protocol: `bigcodebench` gives programs what that benchmark's own evaluator gives them.
     """
-    import unittest
-
     given: Dict[str, Any] = {}
     if protocol == "bigcodebench":
         given = _as_bigcodebench()
     else:
         _seed_numpy(program[2])
-    liars: Set[str] = set()
-    _expose_chameleons(unittest.TestCase, liars)
-    watch = _Watch()
-    for name in _JUDGES:
-        if name in sys.modules:
-            watch.module(name)
+    watch = _prepared.pop() if _prepared else _Watch()
     watch.namespace("builtins", builtins.__dict__)
     if not child.load(program, MODULE, given):
         return
@@ -81,7 +82,7 @@ def serve(child: "_Child", program: List[Any], protocol: str) -> None:
     child.send(["through"])
     message = child.receive()
     if message is not None:
-        changes = watch.changes() + sorted(liars if "ANY" not in source else liars - {_ANY})
+        changes = watch.changes() + sorted(watch.liars if "ANY" not in source else watch.liars - {_ANY})
         child.send(["tampered", changes[:10]] if changes else ["tested", message[1]])
 
 
@@ -183,8 +184,8 @@ def _described(err: Any) -> Tuple[str, str]:
 def _as_bigcodebench() -> Dict[str, Any]:
     """Make the process as that benchmark's evaluator makes it; give the names that a program finds defined.
 
-    Nobody can read from stdin, there is neither `exit` nor `quit`, and numpy's global generator is left in the state
-    that it was inherited in, the same for every program.
+    Nobody can read from stdin, and there is neither `exit` nor `quit`. There, programs inherit numpy's global generator
+    from one parent, so all draw the same numbers; here these are also the same in every worker and every run.
     """
     import io
     import os
@@ -199,13 +200,15 @@ def _as_bigcodebench() -> Dict[str, Any]:
             return False
 
     sys.stdin = Unreadable()
+    os.environ.update({"TF_CPP_MIN_LOG_LEVEL": "3", "TF_ENABLE_ONEDNN_OPTS": "0"})
+    _seed_numpy(0)
     for name in ("exit", "quit"):
         builtins.__dict__[name] = None
     return {"__file__": MODULE + ".py", "__package__": None, "sys": sys, "os": os, "environ": os.environ}
 
 
 def _seed_numpy(seed: int) -> None:
-    """Give each program a stream of its own, and the same one each time."""
+    """Set numpy's global generator, where numpy is preloaded; elsewhere it seeds itself when it is imported."""
     numpy = sys.modules.get("numpy.random")
     if numpy is not None:
         numpy.seed(seed % 2**32)
@@ -215,13 +218,21 @@ def _seed_numpy(seed: int) -> None:
 
 
 class _Watch:
-    """What must not be changed, as it was."""
+    """What must not be changed, as it was: the judges that are loaded, to begin with."""
 
     def __init__(self) -> None:
+        import unittest
+
+        self.liars: Set[str] = set()
+        "What equals everything, among the objects that the tests have compared."
         self.spaces: List[Tuple[str, Any, Dict[str, Any]]] = []
         self.classes: List[Tuple[str, Any, Dict[str, Any]]] = []
         self.functions: Dict[int, Tuple[str, Any, Tuple[Any, ...]]] = {}
         self.owners: List[Any] = []
+        _expose_chameleons(unittest.TestCase, self.liars)
+        for name in _JUDGES:
+            if name in sys.modules:
+                self.module(name)
 
     def module(self, name: str) -> None:
         """Watch a module, its classes and its functions."""

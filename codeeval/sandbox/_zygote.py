@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import array
 import gc
+import io
 import os
 import signal
 import socket
@@ -96,6 +97,8 @@ _HOME_FDS, _PROC_FD = (6, 7), 8  # above those that a child keeps
 _N_FDS = 6
 #: The CPU time of a warm compiler is watched per program; all of it together has no limit.
 _FOREVER_S = 1 << 30
+#: More than a zygote opens itself; and more than anybody has where no /proc shows what is open.
+_N_OWN_FDS, _MOST_FDS = 64, 1 << 20
 
 
 class Zygote:
@@ -121,8 +124,11 @@ class Zygote:
 
 
 def can_serve(zygote: Zygote) -> bool:
-    """Say whether warm compilers can be had: each takes a file system of its own, and must be ended with certainty."""
-    return {"mount", "pid"} <= set(zygote.layers)
+    """Say whether warm compilers can be had.
+
+    Each takes a file system of its own, must be ended with certainty, and must not be taken for a program's process.
+    """
+    return {"mount", "pid", "proc", "capabilities"} <= set(zygote.layers)
 
 
 def start(config: Dict[str, Any]) -> Zygote:
@@ -230,6 +236,7 @@ def _main(channel: socket.socket, config: Dict[str, Any], wanted: "set[str]", fl
     if "rlimits" in wanted:
         _rlimits.enter_zygote()
     readable = ["/"] if "root" in held else _root.outside(config["readable"])
+    _renew_streams()
     job = _prepare(wanted, bool(flags), readable, config["writable"], work, held, refused)
     try:
         for name in config["preload"]:
@@ -243,8 +250,9 @@ def _main(channel: socket.socket, config: Dict[str, Any], wanted: "set[str]", fl
         text = "failed preload=%r left %d threads running; a process with threads must not be forked"
         channel.send((text % (config["preload"], threads)).encode())
         return
+    highest = _highest_fd()  # of all that were inherited; asked for while our own /proc shows us
     job.proc_fd = _tree.open_own("/proc")
-    _settle(job)
+    _settle(job, highest)
     if job.own_filter is not None:
         job.own_filter.enter()
     _forget_ourselves()
@@ -262,7 +270,8 @@ def _main(channel: socket.socket, config: Dict[str, Any], wanted: "set[str]", fl
     if job.proc_fd >= 0:
         _move(job.proc_fd, _PROC_FD)
         job.proc_fd = _PROC_FD
-    _close_above(job.last_fd)
+    # Every other descriptor goes: a child that inherited the judge's could speak in its name.
+    os.closerange(job.last_fd + 1, highest + _N_OWN_FDS)
     os.chdir(work)  # again: a preloaded module may have gone elsewhere
     channel.send(("ready " + ",".join(held)).encode())
     channel.send("\n".join("%s=%s" % item for item in refused.items()).encode() or b"\n")
@@ -470,7 +479,7 @@ def _prepare(
     return job
 
 
-def _settle(job: _Job) -> None:
+def _settle(job: _Job, highest_fd: int) -> None:
     """Give single processes a pid namespace and a /proc that stand, where they can neither multiply nor mount."""
     if not job.filters or not job.base_proc:
         return
@@ -484,7 +493,7 @@ def _settle(job: _Job) -> None:
         job.give_up(processes=False, network=False)
 
     try:
-        job.homes = _namespaces.settle(give_up)
+        job.homes = _namespaces.settle(give_up, highest_fd)
     except OSError:  # each job then has its own, which takes longer
         if job.is_over_proc():
             _namespaces.unmount("/proc")
@@ -699,13 +708,37 @@ def _move(fd: int, target: int) -> None:
         os.close(fd)
 
 
-def _close_above(fd: int) -> None:
-    """Close every descriptor above this one: a child that inherited the judge's could speak in its name."""
+def _renew_streams() -> None:
+    """Make Python's standard streams anew, on pipes: what a program gets is one, and a stream remembers what it saw.
+
+    On a file, or on /dev/null, a stream learns that it can seek, and a program that changes its encoding then fails.
+    """
+    for fd, name in enumerate(("stdin", "stdout", "stderr")):
+        old = getattr(sys, name)
+        if old is None:
+            continue
+        ends = os.pipe()
+        kept = os.dup(fd)
+        os.dup2(ends[fd > 0], fd)
+        raw = io.FileIO(fd, "w" if fd else "r", closefd=False)
+        raw.name = "<%s>" % name
+        buffered: Any = io.BufferedWriter(raw) if fd else io.BufferedReader(raw)
+        buffering = old.line_buffering
+        stream: Any = io.TextIOWrapper(buffered, old.encoding, old.errors, newline="\n", line_buffering=buffering)
+        stream.mode = "w" if fd else "r"
+        setattr(sys, name, stream)
+        setattr(sys, "__%s__" % name, stream)
+        os.dup2(kept, fd)
+        for end in (kept, *ends):
+            os.close(end)
+
+
+def _highest_fd() -> int:
+    """Give the number of the last open descriptor, or of the last one that there could be."""
     try:
-        highest = max(map(int, os.listdir("/proc/self/fd")))
+        return max(map(int, os.listdir("/proc/self/fd")))
     except (OSError, ValueError):
-        highest = os.sysconf("SC_OPEN_MAX")
-    os.closerange(fd + 1, highest + 1)
+        return _MOST_FDS
 
 
 def _thread_count() -> int:

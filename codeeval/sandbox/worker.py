@@ -7,9 +7,11 @@ import dataclasses
 import hashlib
 import json
 import os
+import select
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -26,15 +28,13 @@ from codeeval.sandbox._files import remove
 from codeeval.sandbox._tree import MAX_STARVED
 
 if TYPE_CHECKING:
-    from multiprocess.connection import Connection
-
     from codeeval.program import Program
 
 __all__ = [
     "ENDLESS",
     "ENDLESS_NOTE",
     "NOT_RUN",
-    "START_S",
+    "Channel",
     "Setup",
     "Worker",
     "facts_of",
@@ -69,8 +69,8 @@ _KEPT_VARIABLES = (
     "SYSTEMROOT",
 )
 
-#: Seconds that a worker may take to start: its interpreter, and everything that is preloaded.
-START_S = 60.0
+#: Seconds that a worker may take to start: its interpreter, and then what is preloaded, for each module.
+START_S, PRELOAD_S = 60.0, 10.0
 #: Seconds beyond all limits, which the judge keeps itself, after which one that says nothing is taken for stuck.
 _GRACE_S = 50.0
 #: Seconds that a worker may take to leave, once told to.
@@ -112,7 +112,13 @@ class Setup:
         kept = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
         threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
         fixed = {"PYTHONHASHSEED": "0", "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "PATH": os.defpath, "TZ": "UTC"}
-        return {**kept, **threads, **fixed, **self.env}
+        # There is no display, and each program would try matplotlib's other backends anew.
+        return {**kept, **threads, **fixed, "MPLBACKEND": "Agg", **self.env}
+
+    @property
+    def start_s(self) -> float:
+        """Seconds that a worker may take to start, also on a busy machine."""
+        return START_S + PRELOAD_S * len(self.preload)
 
     def config(self) -> dict[str, Any]:
         """Give the first message to a worker.
@@ -137,10 +143,9 @@ class Worker:
     """A judge process, seen from the caller: a socket, and the one program that it has."""
 
     def __init__(self, setup: Setup) -> None:
-        from multiprocess.connection import Connection
-
         self.setup = setup
         command, config = setup.command(), setup.config()
+        self.start_s = setup.start_s
         try:
             with contextlib.ExitStack() as undo, _standard_descriptors_taken():
                 # Made here, so that a worker which dies before it says a word leaves nothing that nobody knows of.
@@ -164,24 +169,16 @@ class Worker:
                 undo.pop_all()
         except OSError as error:
             raise SandboxError(f"a worker can't be started: {command[0]!r}: {error}") from error
-        self.connection: Connection = Connection(ours.detach())
+        self.connection = Channel(ours)
         self.facts: dict[str, Any] | None = None
         self.index = -1
         self.program: Program | None = None
         self.build_s = 0.0
         self.deadline = 0.0
         try:
-            self.send({**config, "work": self.work})
+            self.connection.send(json.dumps({**config, "work": self.work}).encode(), time.monotonic() + START_S)
         except OSError:
             pass  # it is dead already, which will be heard
-
-    def send(self, message: Mapping[str, Any]) -> None:
-        """Send one message.
-
-        Raises:
-            OSError: the worker is gone.
-        """
-        self.connection.send_bytes(json.dumps(message).encode())
 
     def submit(self, index: int, program: Program, message: bytes, *, build_s: float = 0.0) -> None:
         """Hand over a program; its execution comes back on the connection.
@@ -191,13 +188,17 @@ class Worker:
             program: the program.
             message: the same, as the judge reads it.
             build_s: wall-clock seconds that building it may take.
+
+        Raises:
+            OSError: the worker is gone, or reads nothing.
+            ValueError: the program is too large.
         """
         self.index, self.program, self.build_s = index, program, build_s
         if self.facts is None:
-            self.deadline = time.monotonic() + START_S
+            self.deadline = time.monotonic() + self.start_s
         else:
             self.expect_verdict()
-        self.connection.send_bytes(message)
+        self.connection.send(message, self.deadline)
 
     def expect_verdict(self) -> None:
         """Expect an execution, at the latest after all limits, the program's own and the tests'."""
@@ -206,14 +207,24 @@ class Worker:
             longest_s = (1 + MAX_STARVED) * (limits.wall_s + max(10.0, limits.cpu_s) + self.build_s)
             self.deadline = time.monotonic() + min(longest_s + _GRACE_S, _MAX_S)
 
-    def receive(self) -> dict[str, Any]:
-        """Take one message.
+    def take(self) -> dict[str, Any] | None:
+        """Take what the worker has said, without waiting; None where that is not a whole message yet.
 
         Raises:
             EOFError, OSError: the worker is gone.
+            ValueError: that is no message.
         """
-        message: dict[str, Any] = json.loads(self.connection.recv_bytes())
-        return message
+        text = self.connection.take()
+        return None if text is None else _parsed(text)
+
+    def verdict(self) -> dict[str, Any]:
+        """Wait for the execution of the program that it has.
+
+        Raises:
+            EOFError, OSError: the worker is gone, or past every deadline.
+            ValueError: that is no message.
+        """
+        return _parsed(self.connection.receive(self.deadline))
 
     def introduction(self) -> dict[str, Any]:
         """Wait for the first message: what it says of itself.
@@ -221,18 +232,18 @@ class Worker:
         Raises:
             SandboxError: it could not start, died, or takes too long.
         """
-        if not self.connection.poll(START_S):
-            raise SandboxError(f"a worker did not start within {START_S:g} seconds")
         try:
-            message = self.receive()
+            message = _parsed(self.connection.receive(time.monotonic() + self.start_s))
+        except TimeoutError:
+            raise SandboxError(f"a worker did not start within {self.start_s:g} seconds") from None
         except (EOFError, OSError, ValueError) as error:
             raise SandboxError(f"a worker died while it started: {self.autopsy()[1]}") from error
         return facts_of(message)
 
     @property
-    def is_alive(self) -> bool:
-        """Whether the judge still runs, as far as the system knows."""
-        return self.process.poll() is None
+    def is_ready(self) -> bool:
+        """Whether the judge still runs, as far as the system knows, and says nothing that nobody asked for."""
+        return self.connection.is_silent and self.process.poll() is None
 
     def stop(self, *, kill: bool = False) -> None:
         """Hang up, whereupon the judge ends what it runs, and wait for it."""
@@ -269,6 +280,102 @@ class Worker:
         return code, f"{how}{': ' + text if text else ''}"
 
 
+class Channel:
+    """A socket to a worker, with messages as frames: four bytes of length, then as many bytes.
+
+    Nothing here waits for a worker that has stopped in the middle of a message, or that reads none, for ever.
+    """
+
+    def __init__(self, connected: socket.socket) -> None:
+        self._socket = connected
+        self._received = bytearray()
+
+    def fileno(self) -> int:
+        """Give the descriptor, to be waited on."""
+        return self._socket.fileno()
+
+    def close(self) -> None:
+        """Hang up."""
+        self._socket.close()
+
+    def send(self, text: bytes, deadline: float) -> None:
+        """Send one message.
+
+        Raises:
+            OSError: nobody is there; as TimeoutError, nobody has read it when the time is up.
+            ValueError: it is too large for a frame.
+        """
+        if len(text) > _MAX_FRAME:
+            raise ValueError(f"a message to a worker may have {_MAX_FRAME} bytes, but this one has {len(text)}")
+        data = memoryview(_HEADER.pack(len(text)) + text)
+        while data:
+            try:
+                data = data[self._socket.send(data, socket.MSG_DONTWAIT) :]
+            except BlockingIOError:
+                self._wait(select.POLLOUT, deadline)
+
+    def take(self) -> bytes | None:
+        """Read what is there of the next message; give it, or None where it is not whole yet.
+
+        Raises:
+            EOFError: the other end has hung up.
+            OSError: it is gone.
+            ValueError: what it says is no frame.
+        """
+        received, head = self._received, _HEADER.size
+        while len(received) < head or len(received) < head + _HEADER.unpack_from(received)[0]:
+            # Never more than this message: of what comes behind it, the caller hears by waiting.
+            lacking = head - len(received)
+            if lacking <= 0:
+                lacking += _HEADER.unpack_from(received)[0]
+            try:
+                data = self._socket.recv(min(lacking, 1 << 20), socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                return None
+            if not data:
+                raise EOFError("the worker has hung up")
+            received += data
+        if _HEADER.unpack_from(received)[0] < 0:
+            raise ValueError("a frame of less than nothing")
+        self._received = bytearray()
+        return bytes(received[head:])
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether nothing has come, not even the end."""
+        poller = select.poll()
+        poller.register(self._socket, select.POLLIN)
+        return not poller.poll(0)
+
+    def receive(self, deadline: float) -> bytes:
+        """Wait for a message.
+
+        Raises:
+            TimeoutError: there is none when the time is up.
+            EOFError, OSError, ValueError: as `take`.
+        """
+        while (text := self.take()) is None:
+            self._wait(select.POLLIN, deadline)
+        return text
+
+    def _wait(self, event: int, deadline: float) -> None:
+        poller = select.poll()
+        poller.register(self._socket, event)
+        if not poller.poll(max(0.0, deadline - time.monotonic()) * 1000):
+            raise TimeoutError("the worker does not answer")
+
+
+_HEADER = struct.Struct("!i")
+_MAX_FRAME = (1 << 31) - 1
+
+
+def _parsed(text: bytes) -> dict[str, Any]:
+    message = json.loads(text)
+    if type(message) is not dict:
+        raise ValueError("the worker sent something that is no message")
+    return message
+
+
 @contextlib.contextmanager
 def _standard_descriptors_taken() -> Iterator[None]:
     """See to it that nothing opened here becomes descriptor 0, 1 or 2 in a caller that has closed some of them."""
@@ -287,10 +394,12 @@ def facts_of(message: Mapping[str, Any]) -> dict[str, Any]:
     """Read a worker's first message.
 
     Raises:
-        SandboxError: it could not start.
+        SandboxError: it could not start, or does not say what it is.
     """
     if "fatal" in message:
         raise SandboxError(f"a worker could not start: {message['fatal']}")
+    if type(message.get("ready")) is not dict:
+        raise SandboxError(f"a worker that starts says what it is, but this one said {str(message)[:200]!r}")
     return dict(message["ready"])
 
 

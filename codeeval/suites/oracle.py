@@ -26,12 +26,12 @@ class Oracle:
     `atol`, wherever they stand in the answer), `set` (neither order nor repetition counts), `not_none` (whether there
     is an answer at all), `allclose` (as EvalPlus compares; see there). For what a program prints: `exact`, `lines`
     (white space at line ends does not count) and `tokens` (words; tolerance only where a float is expected). Anything
-    else is a checker of yours.
+    else is a checker of yours. With an `atol`, `set` and checkers also accept what `allclose` does, as EvalPlus has it.
     """
 
     name: str = "exact"
     parameters: Mapping[str, float | tuple[float, ...]] = field(default_factory=lambda: MappingProxyType({}))
-    "`rtol` and `atol`, where the comparison has them; for `allclose`, `atol` may be one for each test."
+    "`rtol` and `atol`, where the comparison has them; for calls, `atol` may be one for each test."
     source: str = ""
     "A checker's text."
 

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from codeeval import languages
 from codeeval.errors import InvalidProblem
 from codeeval.program import Check, Limits, Program, Strength
 from codeeval.sandbox import OUTPUT_COMPARISONS
@@ -20,8 +21,8 @@ __all__ = ["StdioSuite"]
 class StdioSuite:
     """Tests as pairs of input and expected output of a whole program. Build it with `StdioSuite.of`.
 
-    Each test is a fresh process with real pipes, in which the code runs as `__main__`. It passes if the program exits
-    with code 0 and has printed what the oracle takes for right.
+    Each test is a fresh process with real pipes; Python code runs as `__main__` in it, any other language is built once
+    for all tests. It passes if the program exits with code 0 and has printed what the oracle takes for right.
     """
 
     inputs: str = field(repr=False)
@@ -82,8 +83,17 @@ class StdioSuite:
 
     def program(self, code: str, *, problem: Task, limits: Limits) -> Program:
         """Give the program that judges `code`; see `Suite.program`."""
+        main = MAIN
         if limits.stdout_bytes < self.stdout_bytes:
             limits = dataclasses.replace(limits, stdout_bytes=self.stdout_bytes)
+        if problem.language != "python":
+            record = languages.get(problem.language)
+            main = record.main
+            limits = dataclasses.replace(
+                limits,
+                processes=max(limits.processes, record.run_limits.processes),
+                threads=max(limits.threads, record.run_limits.threads),
+            )
         check = Check(
             kind="stdio",
             strength=self.strength,
@@ -96,7 +106,7 @@ class StdioSuite:
             test_limits_s=self.test_limits_s,
         )
         return Program(
-            files={MAIN: problem.assemble(code)}, main=MAIN, language=problem.language, limits=limits, check=check
+            files={main: problem.assemble(code)}, main=main, language=problem.language, limits=limits, check=check
         )
 
 

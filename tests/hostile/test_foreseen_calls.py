@@ -103,6 +103,7 @@ def test_a_child_that_knows_its_calls_forges_no_pass(executor: LocalExecutor, at
     assert executor.run(program(HONEST, TESTS)).passed
 
 
+SWAP = "def f(x): return x.swapcase()"
 #: Honest candidate, and tests that call it with what it has answered.
 FED_BACK = {
     "nested": ("def f(x): return x.swapcase()", "assert f('aB') == 'Ab'\nassert f(f('aB')) == 'aB'"),
@@ -126,6 +127,21 @@ FED_BACK = {
         "def f(x): return x.swapcase()",
         "def check(candidate):\n  y = candidate('aB')\n  assert y == 'Ab'\n  assert candidate(y) == 'aB'\ncheck(f)",
     ),
+    "by_a_lambda": (SWAP, "assert (lambda y: f(y))(f('aB')) == 'aB'"),
+    "by_a_key": (SWAP, "assert sorted([f('aB')], key=lambda y: f(y)) == ['Ab']"),
+    "by_map": (SWAP, "assert list(map(lambda y: f(y), [f('aB')])) == ['aB']"),
+    "by_a_pattern": (SWAP, "match f('aB'):\n  case y: assert f(y) == 'aB'"),
+    "by_a_default": (SWAP, "def g(y=f('aB')): return f(y)\nassert g() == 'aB'"),
+    "by_an_exception": (
+        SWAP,
+        "def g(): raise ValueError(f('aB'))\ntry: g()\nexcept ValueError as e: y = e.args[0]\nassert f(y) == 'aB'",
+    ),
+    "by_a_function_of_a_function": (SWAP, "def g():\n  return lambda y: f(y)\nassert g()(f('aB')) == 'aB'"),
+    "by_a_dictionary": (SWAP, "d = {'k': lambda y: f(y)}\nassert d['k'](f('aB')) == 'aB'"),
+    "by_partial": (SWAP, "import functools\nassert functools.partial(lambda y: f(y), f('aB'))() == 'aB'"),
+    "by_a_decorator": (SWAP, "def d(g): return g(f('aB'))\n@d\ndef v(y): return f(y)\nassert v == 'aB'"),
+    "by_occurring": (SWAP, "assert f('aB') == 'x' or f('Ab') == 'aB'"),
+    "by_a_filter": (SWAP, "assert [f(y) for y in ['aB', 'Ab'] if f(y) == 'aB'] == ['aB']"),
     "by_mutation": (
         "def f(x):\n  x.sort()\n  return x[0]",
         "x = [3, 1]\nf(x)\nassert x == [1, 3]\nassert f(x) == 1",
@@ -140,4 +156,23 @@ def test_a_child_is_not_told_calls_that_hold_its_answers(executor: LocalExecutor
 
     execution = after_an_honest_one(executor, honest, nosy, tests)
 
+    assert "ValueError: []" in execution.message, execution
+
+
+def test_a_child_is_not_told_calls_that_the_prompts_own_function_makes_with_its_answers(
+    executor: LocalExecutor,
+) -> None:
+    """What is run before the tests calls the candidate too."""
+    prompt = "def twice(x): return f(f(x))\n"
+    tests = "assert twice('aB') == 'aB'\nassert f('q') == 'Q'"
+    problem = Problem.from_test("hostile/0", prompt, tests, "f", strength=Strength.SPLIT, limits=LIMITS)
+    nosy = FRAMES + "found = []\ndef f(x):\n  found.extend(told())\n  raise ValueError(repr(found))"
+
+    honest, again, execution = [
+        executor.run(problem.suites["tests"].program(prompt + code, problem=problem, limits=LIMITS))
+        for code in (SWAP, SWAP, nosy)
+    ]
+
+    assert honest.passed
+    assert again.passed
     assert "ValueError: []" in execution.message, execution

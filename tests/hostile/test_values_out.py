@@ -130,6 +130,28 @@ def test_what_is_expected_is_nowhere_in_the_memory_of_the_box(executor: LocalExe
     assert "gave 'nothing'" in execution.message or "PermissionError" in execution.message
 
 
+#: Sends its answer byte by byte, padded with blanks, while it still computes.
+TRICKLE = """
+import os, struct, sys, time
+def f(x):
+  text = b'["answer",0,' + b' ' * 1000 + b'0]'
+  text = struct.pack('!i', len(text)) + text
+  for at in range(len(text) // 20):
+    os.write(3, text[at:at + 1])
+    end = time.process_time() + 0.05
+    while time.process_time() < end: pass
+  os.write(3, text[at + 1:])
+  time.sleep(60)
+"""
+
+
+def test_who_sends_its_answer_byte_by_byte_gains_no_time(executor: LocalExecutor) -> None:
+    execution = executor.run(calls(TRICKLE))
+
+    assert execution.tests[0].message.startswith("f(0): cpu: took longer than 0.5 seconds"), execution
+    assert not execution.passed
+
+
 STDIO = {
     "leaves with 0": "import os\nos._exit(0)",
     "prints what it is given": "print(input())",

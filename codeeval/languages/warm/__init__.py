@@ -11,6 +11,7 @@ C++ has no such process. What takes the time is reading the standard library, an
 from __future__ import annotations
 
 import glob
+import hashlib
 import os
 import re
 import shutil
@@ -20,7 +21,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-__all__ = ["HEADERS", "SERVICES", "PreparedHeader", "Service", "recipe"]
+__all__ = ["HEADERS", "SERVICES", "PreparedHeader", "Service", "digest", "recipe"]
 
 _HERE = Path(__file__).parent
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -137,6 +138,16 @@ def recipe(name: str, words: Mapping[str, str], identity: str) -> dict[str, Any]
         "memory_bytes": service.memory_bytes,
         "threads": service.threads,
     }
+
+
+def digest(name: str) -> str:
+    """Give a digest of all that a warm compiler is made of but the toolchain; empty where there is none."""
+    if name in HEADERS:
+        return hashlib.sha256(repr(HEADERS[name]).encode()).hexdigest()
+    if name not in SERVICES:
+        return ""
+    service = SERVICES[name]
+    return hashlib.sha256(repr(service).encode() + (_HERE / service.source).read_bytes()).hexdigest()
 
 
 def _header(header: PreparedHeader, words: Mapping[str, str], key: str) -> dict[str, Any]:

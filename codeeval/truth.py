@@ -1,0 +1,124 @@
+"""GroundTruth: which problems an executor can judge, as `codeeval.ground_truth` has found out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from codeeval._display.ground_truth import truth_html, truth_text
+from codeeval.program import Status
+
+__all__ = ["GroundTruth", "Outcome"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What became of a canonical solution."""
+
+    status: Status
+    message: str
+    "Why it did not pass; begins with the suite's name where there are several."
+    cpu_s: float
+    "CPU seconds over all suites."
+    wall_s: float
+
+    @property
+    def passed(self) -> bool:
+        """Whether it passed every suite."""
+        return self.status is Status.PASSED
+
+    @property
+    def reason(self) -> str:
+        """Status and message in one line."""
+        return f"{self.status}: {self.message}" if self.message else str(self.status)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroundTruth:
+    """Which problems an executor can judge, with the reasons for the others; shows itself as a table.
+
+    `problems.judged_by(truth)` puts it beside every score of these problems.
+    """
+
+    benchmark: str
+    outcomes: Mapping[str, Outcome]
+    "Task id → what became of its canonical solution, in the problems' order."
+    without_solution: tuple[str, ...]
+    "Problems that have no canonical solution, of which nothing is known."
+    digests: Mapping[str, str]
+    "Task id → sha256 of the problem, tests and limits included."
+    fingerprint: str
+    "That of the executor; another one may judge other problems."
+    executor: Mapping[str, Any]
+    "What the executor says of itself."
+
+    @property
+    def passed(self) -> tuple[str, ...]:
+        """The problems whose canonical solution passes."""
+        return tuple(task_id for task_id, outcome in self.outcomes.items() if outcome.passed)
+
+    @property
+    def failed(self) -> dict[str, str]:
+        """The problems whose canonical solution fails, with the reasons."""
+        return {
+            task_id: outcome.reason
+            for task_id, outcome in self.outcomes.items()
+            if not outcome.passed and outcome.status.is_judged
+        }
+
+    @property
+    def not_judged(self) -> dict[str, str]:
+        """The problems of which nothing is known since a fault of ours ended them; asking again tries them again."""
+        return {task_id: o.reason for task_id, o in self.outcomes.items() if not o.status.is_judged}
+
+    @property
+    def pass_rate(self) -> float:
+        """The share of canonical solutions that pass, of those that were judged; NaN where none was."""
+        n_passed, n_failed = len(self.passed), len(self.failed)
+        return n_passed / (n_passed + n_failed) if n_passed + n_failed else math.nan
+
+    def to_dict(self, task_ids: Iterable[str] | None = None) -> dict[str, Any]:
+        """Give it as JSON data, for a run's manifest.
+
+        Args:
+            task_ids: tell of these problems alone.
+        """
+        wanted = None if task_ids is None else set(task_ids)
+        of = self if wanted is None else self._of(wanted)
+        return {
+            "pass_rate": None if math.isnan(of.pass_rate) else of.pass_rate,
+            "passed": len(of.passed),
+            "failed_tasks": {task_id: reason[:_REASON_CHARS] for task_id, reason in of.failed.items()},
+            "not_judged": list(of.not_judged),
+            "without_solution": list(of.without_solution),
+        }
+
+    def _of(self, task_ids: set[str]) -> GroundTruth:
+        return GroundTruth(
+            benchmark=self.benchmark,
+            outcomes={task_id: o for task_id, o in self.outcomes.items() if task_id in task_ids},
+            without_solution=tuple(task_id for task_id in self.without_solution if task_id in task_ids),
+            digests=self.digests,
+            fingerprint=self.fingerprint,
+            executor=self.executor,
+        )
+
+    def __str__(self) -> str:
+        return truth_text(self)
+
+    def _repr_html_(self) -> str:
+        return truth_html(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return _rebuild, (fields | {"outcomes": dict(self.outcomes), "digests": dict(self.digests)},)
+
+
+_REASON_CHARS = 300
+
+
+def _rebuild(fields: dict[str, Any]) -> GroundTruth:
+    return GroundTruth(**(fields | {name: MappingProxyType(fields[name]) for name in ("outcomes", "digests")}))

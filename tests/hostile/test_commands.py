@@ -1,0 +1,336 @@
+"""Programs in other languages that attack the process which tells how they ended, the next box, or the machine.
+
+They are written in Python, run as a language of its own: it can make any system call, and is always installed. What
+an attack reaches, any compiled program would reach.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import codeeval as ce
+from codeeval.languages import Ending, Language, SelfTest
+from codeeval.program import Check, Execution, Limits, Program, Status, Strength
+
+LIMITS = Limits(cpu_s=4.0, wall_s=20.0, memory_bytes=512 << 20, processes=8)
+#: Every attack ends so, if it was not stopped: a failure that no attack may turn into a pass.
+FAIL = "\nimport os, sys\nsys.stdout.flush()\nos._exit(3)\n"
+LIBC = "import ctypes, os, signal, struct, sys\nlibc = ctypes.CDLL(None, use_errno=True)\n"
+
+
+@pytest.fixture(scope="module")
+def executor() -> Iterator[ce.LocalExecutor]:
+    with ce.LocalExecutor(workers=1) as executor:
+        if "pid" not in executor.describe()["isolation"]["held"]:
+            pytest.skip("programs in other languages need the layer pid, which this machine does not give")
+        yield executor
+
+
+def python(source: str, limits: Limits = LIMITS) -> Program:
+    return Program(
+        files={"main.py": source},
+        main="main.py",
+        language="python",
+        limits=limits,
+        check=Check(kind="language", strength=Strength.SAME_BOX),
+    )
+
+
+def attack(executor: ce.LocalExecutor, source: str, limits: Limits = LIMITS) -> Execution:
+    execution = executor.run(python(source + FAIL, limits))
+    after = executor.run(python("print('still here')"))
+    assert after.status is Status.PASSED, f"the worker serves no more after {source!r}: {after}"
+    return execution
+
+
+# ------------------------------------------------------------------------------------------- reaching the reaper
+
+
+@pytest.mark.parametrize("name", ["KILL", "TERM", "HUP", "USR1", "ABRT", "SEGV", "STOP", "INT", "QUIT", "ALRM", "XCPU"])
+def test_signals_to_the_process_that_watches_do_not_reach_it(executor: ce.LocalExecutor, name: str) -> None:
+    execution = attack(executor, f"import os, signal, time\nos.kill(1, signal.SIG{name})\ntime.sleep(0.1)\n")
+
+    assert execution.status is Status.FAILED, execution
+    assert execution.exit_code == 3
+
+
+def test_the_watching_process_cannot_be_read_or_written(executor: ce.LocalExecutor) -> None:
+    source = """
+import os
+files = ["mem", "environ", "maps", "auxv", "syscall", "stack", "root/etc/passwd", "cwd/main.py"]
+for path in ["/proc/1/" + name for name in files + ["fd/%d" % fd for fd in range(16)]]:
+    for mode in (os.O_RDONLY, os.O_RDWR):
+        try:
+            if os.read(os.open(path, mode | os.O_NONBLOCK), 64):
+                print("reached", path)
+        except OSError:
+            pass
+for link in ("exe", "root", "cwd", "fd/0", "fd/3", "fd/6"):
+    try:
+        print("reached", os.readlink("/proc/1/" + link))
+    except OSError:
+        pass
+"""
+    assert attack(executor, source).stdout == ""
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "libc.ptrace(16, 1, 0, 0)",  # PTRACE_ATTACH
+        "libc.ptrace(0x4206, 1, 0, 0)",  # PTRACE_SEIZE
+        "libc.process_vm_readv(1, None, 0, None, 0, 0)",
+        "libc.process_vm_writev(1, None, 0, None, 0, 0)",
+        "libc.syscall(438, libc.syscall(434, 1, 0), 3, 0)",  # pidfd_getfd of the control socket
+        "libc.syscall(312, 1, os.getpid(), 0, 3, 0)",  # kcmp
+        "libc.unshare(0x10000000)",  # a user namespace, to be privileged in it
+        "libc.mount(b'tmpfs', b'/proc', b'tmpfs', 0, None)",
+        "libc.umount2(b'/proc', 2)",
+    ],
+)
+def test_system_calls_that_reach_into_other_processes_are_refused(executor: ce.LocalExecutor, call: str) -> None:
+    execution = attack(executor, LIBC + f"if {call} >= 0: print('reached')\n")
+
+    assert execution.stdout == "", execution
+    assert execution.status is Status.FAILED
+
+
+def test_no_descriptor_but_the_standard_ones_is_open(executor: ce.LocalExecutor) -> None:
+    execution = attack(
+        executor, "import os\nfds = os.listdir('/proc/self/fd')\nprint(sorted(map(int, fds))[:3], len(fds))\n"
+    )
+
+    assert execution.stdout == "[0, 1, 2] 4\n"  # the fourth is the one that reads the directory
+
+
+def test_a_verdict_written_wherever_it_may_be_read_is_not_believed(executor: ce.LocalExecutor) -> None:
+    source = """
+import json, os, struct
+text = json.dumps(["ended", 0, 0.0, 0.0, 0, ""]).encode()
+for fd in range(256):
+    try:
+        os.write(fd, struct.pack("!I", len(text)) + text)
+    except OSError:
+        pass
+"""
+    assert attack(executor, source).status is Status.FAILED
+
+
+def test_whoever_kills_everybody_kills_itself(executor: ce.LocalExecutor) -> None:
+    execution = attack(executor, "import os, signal\nos.kill(-1, signal.SIGKILL)\nos.kill(0, signal.SIGKILL)\n")
+
+    assert execution.status in (Status.FAILED, Status.CRASHED), execution
+
+
+# ------------------------------------------------------------------------------------------- what it leaves behind
+
+
+def test_a_daemon_dies_with_the_program_that_started_it(executor: ce.LocalExecutor) -> None:
+    source = """
+import os, sys, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        sys.stdout.flush()
+        time.sleep(60)
+        print("late")
+        os._exit(0)
+    os._exit(0)
+time.sleep(0.2)
+os._exit(0)
+"""
+    begin = time.monotonic()
+
+    execution = executor.run(python(source))
+
+    assert execution.status is Status.PASSED
+    assert time.monotonic() - begin < 30
+    assert "late" not in execution.stdout
+
+
+def test_a_fork_bomb_is_stopped_while_it_is_small(executor: ce.LocalExecutor) -> None:
+    source = "import os, time\nwhile True:\n  try:\n    os.fork()\n  except OSError:\n    time.sleep(0.1)\n"
+
+    execution = attack(executor, source)
+
+    assert execution.status in (Status.CRASHED, Status.TIMED_OUT, Status.MEMORY_EXCEEDED), execution
+
+
+def test_cpu_time_of_all_processes_together_counts(executor: ce.LocalExecutor) -> None:
+    source = "import os\nfor _ in range(3): os.fork()\nwhile True: pass\n"
+
+    execution = attack(executor, source, Limits(cpu_s=2.0, wall_s=60.0, processes=16))
+
+    assert execution.status is Status.TIMED_OUT
+    assert execution.message.startswith("cpu: ")
+
+
+def test_memory_of_all_processes_together_counts(executor: ce.LocalExecutor) -> None:
+    source = """
+import os, time
+for _ in range(3): os.fork()
+a = bytearray(100 << 20)
+for i in range(0, len(a), 4096): a[i] = 1
+time.sleep(30)
+"""
+    execution = attack(executor, source, Limits(cpu_s=20.0, wall_s=60.0, processes=16, memory_bytes=300 << 20))
+
+    assert execution.status is Status.MEMORY_EXCEEDED, execution
+
+
+def test_a_program_that_may_have_one_process_gets_no_other(executor: ce.LocalExecutor) -> None:
+    source = "import os\ntry:\n  os.fork()\nexcept PermissionError:\n  print('refused')\n"
+
+    assert attack(executor, source, Limits(cpu_s=2.0)).stdout == "refused\n"
+
+
+def test_the_next_program_finds_nothing_of_the_one_before(executor: ce.LocalExecutor) -> None:
+    write = "import os\nfor d in ('.', '/dev/shm', 'out'):\n  open(d + '/left', 'w').write('x')\n"
+    look = "import os\nprint([sorted(os.listdir(d)) for d in ('.', '/dev/shm', 'out')])\n"
+
+    assert executor.run(python(write)).status is Status.PASSED
+    assert executor.run(python(look)).stdout == "[['main.py', 'out'], ['main.py', 'out'], []]\n"
+
+
+def test_nothing_can_be_reached_over_the_network(executor: ce.LocalExecutor) -> None:
+    source = (
+        "import socket\ntry:\n  socket.create_connection(('127.0.0.1', 22), 1)\nexcept OSError:\n  print('refused')\n"
+    )
+
+    assert attack(executor, source).stdout == "refused\n"
+
+
+def test_files_of_the_machine_are_not_there(executor: ce.LocalExecutor, tmp_path: Path) -> None:
+    if "root" not in executor.describe()["isolation"]["held"]:
+        pytest.skip("the layer root does not hold here")
+    (tmp_path / "secret").write_text("of the caller's")
+    paths = [str(tmp_path / "secret"), "/etc/shadow", "/root/.bashrc", "/home"]
+    source = f"import os\nprint([path for path in {paths!r} if os.path.exists(path)])\n"
+
+    assert attack(executor, source).stdout == "[]\n"
+
+
+# ------------------------------------------------------------------------------------------- builds that are kept
+
+_COMPILER = """
+import os, shutil, sys, time
+shutil.copy(sys.argv[1], "out/program.py")
+os.symlink("/etc/passwd", "out/link")
+if "NOT COMPILING" in open(sys.argv[1]).read():
+    sys.exit("error: it does not compile")
+open("out/time", "w").write(str(time.time_ns()))
+"""
+#: "Compiles" by making a script that runs the source, and says so, once for every time.
+COMPILED = Language(
+    name="compiled",
+    title="Compiled",
+    suffix=".py",
+    main="main.py",
+    tools={"python": ("python3", "python")},
+    sysroot=("{python}", "-c", "import sys; print(sys.base_prefix)"),
+    build=("{python}", "-c", _COMPILER, "{main}"),
+    run=("{python}", "out/program.py"),
+    ending=Ending(),
+    version=("{python}", "--version"),
+    self_test=SelfTest(passing="print()", wrong="raise SystemExit(1)", broken="# NOT COMPILING"),
+)
+
+
+@pytest.fixture(scope="module")
+def compiling() -> Iterator[ce.LocalExecutor]:
+    with ce.LocalExecutor(workers=1, languages=[COMPILED]) as executor:
+        if "pid" not in executor.describe()["isolation"]["held"]:
+            pytest.skip("programs in other languages need the layer pid, which this machine does not give")
+        yield executor
+
+
+def compiled(source: str, limits: Limits = LIMITS, **files: str) -> Program:
+    return Program(
+        files={"main.py": source, **files},
+        main="main.py",
+        language="compiled",
+        limits=limits,
+        check=Check(kind="language", strength=Strength.SAME_BOX),
+    )
+
+
+def test_what_was_compiled_before_is_not_compiled_again(compiling: ce.LocalExecutor) -> None:
+    show = "print(open('out/time').read())"
+
+    first, second = compiling.run(compiled(show)), compiling.run(compiled(show))
+    other = compiling.run(compiled(show + " "))
+
+    assert first.stdout == second.stdout != ""
+    assert other.stdout != first.stdout
+
+
+def test_a_program_never_alters_what_the_next_one_with_its_sources_is_built_from(compiling: ce.LocalExecutor) -> None:
+    poison = """
+import os
+done = os.path.exists('out/poison')
+for name in os.listdir('out'):
+    with open('out/' + name, 'a') as file:
+        file.write("\\nprint('poisoned')\\n")
+open('out/poison', 'w').close()
+for fd in range(3, 64):
+    for flag in (0, os.O_APPEND):
+        try:
+            os.pwrite(fd, b"print('poisoned')", 0)
+        except OSError:
+            pass
+print('found', done)
+"""
+    for _ in range(3):
+        execution = compiling.run(compiled(poison))
+
+        assert execution.status is Status.PASSED
+        assert execution.stdout == "found False\n"
+
+
+def test_links_that_a_build_leaves_are_not_followed(compiling: ce.LocalExecutor) -> None:
+    execution = compiling.run(compiled("import os\nprint(sorted(os.listdir('out')))"))
+
+    assert execution.stdout == "['program.py', 'time']\n"
+
+
+def test_a_compile_error_is_remembered_too(compiling: ce.LocalExecutor) -> None:
+    first, second = (compiling.run(compiled("# NOT COMPILING")) for _ in range(2))
+
+    assert first.status is second.status is Status.COMPILE_ERROR
+    assert first.message == second.message == "build: error: it does not compile"
+
+
+_CACHING_COMPILER = """
+import os, shutil, sys
+shutil.copy(sys.argv[1], "out/program.py")
+known = sorted(os.listdir(".cache")) if os.path.isdir(".cache") else []
+open("out/known", "w").write(" ".join(known))
+os.makedirs(".cache/deep", exist_ok=True)
+name = open(sys.argv[1]).readline().strip("# \\n")
+for path in (".cache/" + name, ".cache/deep/library"):
+    open(path, "a").write(name)
+"""
+
+
+def test_a_compiler_gets_a_copy_of_its_cache_in_which_no_program_leaves_a_trace() -> None:
+    caching = dataclasses.replace(
+        COMPILED,
+        build=("{python}", "-c", _CACHING_COMPILER, "{main}"),
+        cache=".cache",
+        cache_source="# ours\n",
+        self_test=SelfTest(passing="# first\n", wrong="raise SystemExit(1)", broken="import sys; broken("),
+        ending=Ending(compile_stderr="SyntaxError"),
+    )
+    show = "print(open('out/known').read())\n"
+
+    with ce.LocalExecutor(workers=1, languages=[caching]) as executor:
+        if "pid" not in executor.describe()["isolation"]["held"]:
+            pytest.skip("programs in other languages need the layer pid, which this machine does not give")
+        outputs = [executor.run(compiled(f"# {name}\n{show}")).stdout for name in ("a", "b", "c", "d")]
+
+    assert outputs == ["\n", "deep ours\n", "deep ours\n", "deep ours\n"]

@@ -1,0 +1,580 @@
+"""Every language that is installed: what passes, what fails and how, and what nothing can be told about."""
+
+from __future__ import annotations
+
+import dataclasses
+import pickle
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import codeeval as ce
+from codeeval.errors import SandboxUnavailable, ToolchainMissing
+from codeeval.languages import Ending, Language, SelfTest
+from codeeval.languages.toolchain import find
+from codeeval.program import Check, Execution, Limits, Program, Status, Strength
+
+
+class Bad(NamedTuple):
+    """Programs that misbehave, in one language."""
+
+    loop: str
+    "Never ends."
+    hog: str
+    "Takes all the memory that it can get."
+    leave: str = ""
+    "A function whose call exits with code 0; only where the tests' end can be seen."
+
+
+BAD = {
+    "bash": Bad("while :; do :; done", 'a=xxxxxxxxxxxxxxxx; while :; do a="$a$a"; done', "add() { exit 0; }\nadd\n"),
+    "cpp": Bad(
+        "int main() { volatile long n = 0; for (;;) n++; }",
+        "#include <vector>\nint main() { std::vector<char*> all; for (;;) { all.push_back(new char[1 << 24]);\n"
+        "for (int i = 0; i < 1 << 24; i += 4096) all.back()[i] = 1; } }",
+    ),
+    "csharp": Bad(
+        "class Problem { public static void Main() { for (;;) {} } }",
+        "using System.Collections.Generic;\nclass Problem { public static void Main() {\n"
+        "var all = new List<byte[]>(); for (;;) { var b = new byte[1 << 24];\n"
+        "for (int i = 0; i < b.Length; i += 4096) b[i] = 1; all.Add(b); } } }",
+    ),
+    "d": Bad(
+        "unittest { for (;;) {} }\nvoid main(){}",
+        "unittest { ubyte[][] all; for (;;) { all ~= new ubyte[](1 << 24); all[$ - 1][] = 1; } }\nvoid main(){}",
+    ),
+    "go": Bad(
+        'package p\nimport "testing"\nfunc TestLoop(t *testing.T) { for {} }',
+        'package p\nimport "testing"\nfunc TestHog(t *testing.T) { all := [][]byte{}\n'
+        "for { b := make([]byte, 1 << 24)\n"
+        "for i := 0; i < len(b); i += 4096 { b[i] = 1 }; all = append(all, b) } }",
+    ),
+    "java": Bad(
+        "class Problem { public static void main(String[] args) { for (;;) {} } }",
+        "import java.util.*;\nclass Problem { public static void main(String[] args) {\n"
+        "List<byte[]> all = new ArrayList<>(); for (;;) all.add(new byte[1 << 24]); } }",
+    ),
+    "javascript": Bad(
+        "for (;;) {}",
+        "const all = []; for (;;) all.push(new Array(1e6).fill(all.length));",
+        "function add() { process.exit(0); }\nadd();",
+    ),
+    "julia": Bad("while true end", "a = []; while true push!(a, ones(10^7)) end", "add() = exit(0)\nadd()"),
+    "lua": Bad(
+        "while true do end",
+        "local a = {}; local i = 0; while true do i = i + 1; a[i] = string.rep('x', 1 << 20) .. i end",
+        "function add() os.exit(0) end\nadd()",
+    ),
+    "perl": Bad("while (1) {}", "my @a; while (1) { push @a, 'x' x (1 << 24); }", "sub add { exit 0; }\nadd();"),
+    "php": Bad(
+        "<?php while (true) {}",
+        "<?php ini_set('memory_limit', -1); $a = []; while (true) { $a[] = str_repeat('x', 1 << 24); }",
+        "<?php\nfunction add() { exit(0); }\nadd();",
+    ),
+    "python": Bad(
+        "while True: pass", "a = []\nwhile True: a.append(bytearray(1 << 24))", "def add(): raise SystemExit\nadd()"
+    ),
+    "r": Bad("while (TRUE) {}", "a <- list(); while (TRUE) a[[length(a) + 1]] <- rep(1, 1e7)", "quit(status = 0)"),
+    "racket": Bad(
+        "#lang racket\n(let loop () (loop))",
+        "#lang racket\n(let loop ([all '()]) (loop (cons (make-bytes 16777216 1) all)))",
+        "#lang racket\n(define (add) (exit 0))\n(add)",
+    ),
+    "ruby": Bad("loop {}", "a = []\nloop { a << 'x' * (1 << 24) }", "def add = exit(0)\nadd"),
+    "rust": Bad(
+        "fn main() { let mut n = 0u64; loop { n = std::hint::black_box(n.wrapping_add(1)); } }",
+        "fn main() { let mut all = Vec::new(); loop { all.push(vec![1u8; 1 << 24]); } }",
+    ),
+    "scala": Bad(
+        "object Problem { def main(args: Array[String]) = { while (true) {} } }",
+        "object Problem { def main(args: Array[String]) = { var all = List[Array[Byte]]();\n"
+        "while (true) all = new Array[Byte](1 << 24) :: all } }",
+    ),
+    "swift": Bad(
+        "while true {}", "var all: [[UInt8]] = []\nwhile true { all.append(Array(repeating: 1, count: 1 << 24)) }"
+    ),
+    "typescript": Bad(
+        "for (;;) {}",
+        "const all: number[][] = []; for (;;) all.push(new Array(1e6).fill(all.length));",
+        "declare var process: any;\nfunction add() { process.exit(0); }\nadd();",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def executor() -> Iterator[ce.LocalExecutor]:
+    with ce.LocalExecutor(workers=1) as executor:
+        yield executor
+
+
+@pytest.fixture(scope="module", params=list(BAD))
+def language(request: pytest.FixtureRequest) -> Language:
+    """Each language whose tools are found, or that must be found."""
+    record = ce.languages.get(request.param)
+    required = request.config.getoption("--languages").split(",")
+    try:
+        find(record)
+    except ToolchainMissing as error:
+        if record.name in required:
+            pytest.fail(f"--languages={','.join(required)} wants it, but {error}")
+        pytest.skip(str(error))
+    return record
+
+
+def program(language: Language, source: str, **limits: float) -> Program:
+    return Program(
+        files={language.main: source},
+        main=language.main,
+        language=language.name,
+        limits=dataclasses.replace(language.run_limits, **limits),  # type: ignore[arg-type]  # numbers all
+        check=Check(kind="language", strength=Strength.SAME_BOX),
+    )
+
+
+def run(executor: ce.LocalExecutor, language: Language, source: str, **limits: float) -> Execution:
+    return executor.run(program(language, source, **limits))
+
+
+# ------------------------------------------------------------------------------------------------ every language
+
+
+def test_a_right_program_passes(executor: ce.LocalExecutor, language: Language) -> None:
+    execution = run(executor, language, language.self_test.passing)
+
+    assert execution.status is Status.PASSED, execution
+    assert execution.exit_code == 0
+    assert execution.cpu_s > 0
+
+
+def test_a_wrong_answer_fails_and_says_why(executor: ce.LocalExecutor, language: Language) -> None:
+    execution = run(executor, language, language.self_test.wrong)
+
+    assert execution.status is Status.FAILED, execution
+    assert execution.message or language.name == "bash"  # whose tests say nothing
+
+
+def test_what_does_not_compile_is_told_from_a_wrong_answer(executor: ce.LocalExecutor, language: Language) -> None:
+    execution = run(executor, language, language.self_test.broken)
+
+    assert execution.status is Status.COMPILE_ERROR, execution
+    assert execution.message
+    assert execution.message.startswith("build: ") == (language.build is not None)
+
+
+def test_an_endless_loop_is_stopped_by_its_cpu_time(executor: ce.LocalExecutor, language: Language) -> None:
+    execution = run(executor, language, BAD[language.name].loop, cpu_s=1.0, wall_s=60.0)
+
+    assert execution.status is Status.TIMED_OUT, execution
+    assert execution.message.startswith("cpu: ")
+    assert 0.9 <= execution.cpu_s < 3.0
+
+
+def test_a_memory_hog_is_told_from_a_wrong_answer(executor: ce.LocalExecutor, language: Language) -> None:
+    execution = run(executor, language, BAD[language.name].hog, cpu_s=30.0, wall_s=120.0, memory_bytes=1 << 29)
+
+    assert execution.status is Status.MEMORY_EXCEEDED, execution
+    assert execution.peak_memory_bytes <= 700 << 20
+
+
+def test_exiting_before_the_tests_is_no_pass(executor: ce.LocalExecutor, language: Language) -> None:
+    if not language.epilogue:
+        pytest.skip(f"{language.title} has no statement that could stand after its tests")
+    proof = "the tests are through"
+    sealed = BAD[language.name].leave + "\n" + language.epilogue.replace("{token}", proof) + "\n"
+    left = program(language, sealed)
+    assert left.check is not None
+
+    execution = executor.run(
+        dataclasses.replace(left, check=dataclasses.replace(left.check, parameters={"proof": proof}))
+    )
+
+    assert execution.status is Status.EARLY_EXIT, execution
+
+
+def test_a_missing_tool_is_named_and_what_to_install(language: Language) -> None:
+    bare = dataclasses.replace(language, tools={**language.tools, "missing": ("no-such-tool-at-all",)})
+
+    with ce.LocalExecutor(workers=1, languages=[bare]) as executor, pytest.raises(ToolchainMissing) as caught:
+        run(executor, bare, language.self_test.passing)
+
+    assert language.title in str(caught.value)
+    assert "no-such-tool-at-all" in str(caught.value)
+    assert next(iter(language.packages.values())) in str(caught.value)
+
+
+# ------------------------------------------------------------------------------------------------ records
+
+OCAML = Language(
+    name="ocaml",
+    title="OCaml",
+    aliases=("ml",),
+    suffix=".ml",
+    main="main.ml",
+    tools={"ocaml": ("ocaml",)},
+    run=("{ocaml}", "{main}"),
+    ending=Ending(
+        compile_stderr=r"^Error: (Syntax error|Unbound|This expression)",
+        memory=r"Out_of_memory",
+        fault=r"Cannot find file stdlib",
+    ),
+    stop=("\n\n", "\n(*", "\ntype", "\nlet"),
+    epilogue='let () = print_endline "{token}"',
+    version=("{ocaml}", "-version"),
+    self_test=SelfTest(
+        passing="let add a b = a + b\nlet () = assert (add 1 2 = 3)\n",
+        wrong="let add a b = a - b\nlet () = assert (add 1 2 = 3)\n",
+        broken="let add a b = a +\nlet () = assert (add 1 2 = 3)\n",
+    ),
+    packages={"apt": "ocaml-nox"},
+)
+
+
+def test_a_language_of_ones_own_is_one_record(request: pytest.FixtureRequest) -> None:
+    """What the how-to page says, with a language that is not among ours."""
+    try:
+        find(OCAML)
+    except ToolchainMissing as error:
+        if "ocaml" in request.config.getoption("--languages").split(","):
+            pytest.fail(str(error))
+        pytest.skip(str(error))
+    suite = ce.SourceSuite.of("let () = assert (add 1 2 = 3)", OCAML, sealed=True)
+    problem = ce.Problem(
+        task_id="add/0",
+        prompt="let add a b =\n",
+        suites={"tests": suite},
+        language="ocaml",
+        canonical_solution="  a + b\n",
+        stop=OCAML.stop,
+        limits=OCAML.run_limits,
+    )
+    answers = {"  a + b\n": "passed", "  a - b\n": "failed", "  a +\n": "compile_error", "  exit 0\n": "early_exit"}
+    samples = [ce.Sample(task_id="add/0", index=i, completion=text) for i, text in enumerate(answers)]
+
+    with ce.LocalExecutor(workers=1, languages=[OCAML]) as executor:
+        results = ce.evaluate(ce.ProblemSet([problem]), ce.RecordedSampler(samples), executor, n_samples=4)
+
+    statuses = {attempt.sample.completion: attempt.executions["tests"].status.value for attempt in results.attempts}
+    assert answers == statuses
+    assert results.manifest["executor"]["toolchains"]["ocaml"]["record"] == OCAML.digest()
+
+
+def test_there_are_python_and_the_18_of_multipl_e() -> None:
+    short = "cpp cs d go_test.go java jl js lua php pl py r rb rkt rs scala sh swift ts".split()
+
+    assert len(ce.languages.names()) >= len({ce.languages.get(name).name for name in short}) == 19
+
+
+def test_a_name_that_is_nearly_right_is_guessed() -> None:
+    with pytest.raises(ValueError, match="did you mean 'javascript'"):
+        ce.languages.get("javascrip")
+    with pytest.raises(TypeError, match="must be a string"):
+        ce.languages.get(None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ce.languages.names())
+def test_a_record_says_everything_that_is_needed(name: str) -> None:
+    record = ce.languages.get(name)
+
+    assert record == pickle.loads(pickle.dumps(record))
+    assert record.digest() == pickle.loads(pickle.dumps(record)).digest()
+    assert record.packages
+    assert record.stop
+    assert record.build is None or any("{out}" in word for word in record.build)
+    assert record.is_verified == (name not in ("julia", "swift"))
+    for protocol in record.protocols:
+        assert protocol in ce.languages.PROTOCOLS
+        assert record.under(protocol) != record
+    assert record.under("multipl-e") == record  # ours are MultiPL-E's rules
+
+
+def test_names_of_languages_are_given_once() -> None:
+    every = [n for name in ce.languages.names() for n in (name, *ce.languages.get(name).aliases)]
+
+    assert len(every) == len(set(every))
+
+
+def test_a_tool_outside_of_the_system_brings_what_it_was_installed_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "opt" / "tool-1.2"
+    (home / "bin").mkdir(parents=True)
+    tool = home / "bin" / "sometool"
+    tool.write_text("#!/bin/sh\necho 1.2\n")
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{home / 'bin'}:/usr/bin:/bin")
+    record = dataclasses.replace(OCAML, tools={"tool": ("missing", "sometool")}, version=("{tool}",))
+
+    toolchain = find(record)
+
+    assert toolchain.places["tool"] == str(tool)
+    assert toolchain.readable == (str(home),)
+    assert toolchain.path.split(":")[0] == str(home / "bin")
+    assert toolchain.version() == "1.2"
+
+
+def test_a_tool_in_somebodys_home_does_not_bring_the_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "bin").mkdir()
+    tool = tmp_path / "bin" / "sometool"
+    tool.write_text("#!/bin/sh\n")
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tool.parent}:/usr/bin:/bin")
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+    toolchain = find(dataclasses.replace(OCAML, tools={"tool": ("sometool",)}))
+
+    assert toolchain.readable == (str(tool.parent),)
+
+
+def test_another_compiler_is_another_toolchain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tool = tmp_path / "sometool"
+    tool.write_text("#!/bin/sh\n")
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    record = dataclasses.replace(OCAML, tools={"tool": ("sometool",)})
+    before = find(record).identity
+
+    tool.write_text("#!/bin/sh\necho other\n")
+
+    assert find(record).identity != before
+    assert find(dataclasses.replace(record, run=("{tool}",))).identity != find(record).identity
+
+
+# ------------------------------------------------------------------------------------------------ doctor
+
+
+def broken_language(**changes: object) -> Language:
+    """A record whose tool is always there, and that needs nothing: a shell."""
+    shell = dataclasses.replace(
+        OCAML,
+        name="shell",
+        title="Shell",
+        tools={"sh": ("sh",)},
+        run=("{sh}", "{main}"),
+        version=("{sh}", "-c", "echo shell 1"),
+        ending=Ending(compile_stderr="Syntax error|syntax error"),
+        self_test=SelfTest(passing="true", wrong="false", broken="("),
+        packages={"apt": "dash"},
+    )
+    return dataclasses.replace(shell, **changes)  # type: ignore[arg-type]
+
+
+def test_doctor_tells_what_works_what_is_broken_and_what_is_missing(executor: ce.LocalExecutor) -> None:
+    works = broken_language()
+    broken = broken_language(name="broken", title="Broken", self_test=SelfTest(passing="false", wrong="", broken=""))
+    missing = broken_language(name="gone", title="Gone", tools={"sh": ("no-such-shell",)})
+
+    found = ce.languages.doctor([works, broken, missing])
+
+    assert [d.state for d in found] == ["works", "broken", "missing"]
+    assert [bool(d) for d in found] == [True, False, False]
+    assert found["shell"].version == "shell 1"
+    assert "must pass" in found["broken"].message
+    assert "dash" in found["broken"].message
+    assert "no-such-shell" in found["gone"].message
+    assert "dash" in found["gone"].message
+    for shown in (repr(found), found._repr_html_()):
+        assert all(word in shown for word in ("Shell", "works", "Broken", "Gone", "missing", "shell 1"))
+
+
+def test_doctor_says_which_records_were_never_tried(executor: ce.LocalExecutor) -> None:
+    found = ce.languages.doctor([broken_language(is_verified=False)])
+
+    assert "works, unverified" in repr(found)
+
+
+def test_a_language_whose_self_test_fails_is_never_scored() -> None:
+    """A broken toolchain would otherwise be a model that solves nothing."""
+    wrong = SelfTest(passing="true", wrong="true", broken="(")
+    language = broken_language(self_test=wrong)
+    problem = ce.Problem(
+        task_id="a/0",
+        prompt="true\n",
+        suites={"tests": ce.SourceSuite.of("true", language)},
+        language="shell",
+        canonical_solution="true\n",
+    )
+
+    with (
+        ce.LocalExecutor(workers=1, languages=[language]) as executor,
+        pytest.raises(ToolchainMissing, match="must fail ended as passed"),
+    ):
+        ce.evaluate(ce.ProblemSet([problem]), ce.CanonicalSampler(), executor)
+
+
+def test_a_toolchain_that_breaks_in_a_job_is_our_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tool = tmp_path / "bin" / "shell"
+    tool.parent.mkdir()
+    tool.write_text('#!/bin/sh\nexec /bin/sh "$@"\n')
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tool.parent}:/usr/bin:/bin")
+    language = broken_language(tools={"sh": ("shell",)})
+
+    with ce.LocalExecutor(workers=1, languages=[language]) as executor:
+        before = run(executor, language, "true")
+        tool.unlink()
+        after = run(executor, language, "true")
+
+    assert before.status is Status.PASSED
+    assert after.status is Status.SANDBOX_ERROR
+    assert "No such file" in after.message
+
+
+def test_a_program_that_plays_a_broken_toolchain_fails() -> None:
+    """What breaks is not scored, so a program must not be able to look like it."""
+    ending = Ending(fault="cannot open shared object", compile_stderr="[Ss]yntax error")
+    language = broken_language(ending=ending)
+
+    with ce.LocalExecutor(workers=1, languages=[language]) as executor:
+        execution = run(executor, language, "echo 'libc: cannot open shared object file' >&2; exit 127")
+
+    assert execution.status is Status.FAILED
+    assert "cannot open shared object" in execution.message
+
+
+def test_a_source_that_crashes_its_compiler_does_not_compile() -> None:
+    build = ("{sh}", "-c", 'grep -q CRASH "$0" && kill -SEGV $$; cp "$0" out/program', "{main}")
+    language = broken_language(
+        build=build, run=("{sh}", "out/program"), self_test=SelfTest(passing="true", wrong="false", broken="CRASH")
+    )
+
+    with ce.LocalExecutor(workers=1, languages=[language]) as executor:
+        execution = run(executor, language, "# CRASH")
+
+    assert execution.status is Status.COMPILE_ERROR
+    assert "died of SIGSEGV" in execution.message
+
+
+# ------------------------------------------------------------------------------------------------ runs
+
+
+def test_output_beyond_what_is_kept_is_no_pass_where_a_text_could_fail_it() -> None:
+    quiet = broken_language(ending=Ending(failed_stderr="FAILED", compile_stderr="Syntax error|syntax error"))
+    flood = "i=0; while [ $i -lt 3000 ]; do echo xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx >&2; i=$((i+1)); done\n"
+
+    with ce.LocalExecutor(workers=1, languages=[quiet]) as executor:
+        flooded = run(executor, quiet, flood, stdout_bytes=1000)
+        failed = run(executor, quiet, flood + "echo FAILED >&2\n", stdout_bytes=1000)
+        little = run(executor, quiet, "echo x >&2\n", stdout_bytes=1000)
+
+    assert [flooded.status, failed.status, little.status] == [Status.OUTPUT_EXCEEDED, Status.FAILED, Status.PASSED]
+    assert flooded.truncated
+
+
+def test_stdin_reaches_the_program() -> None:
+    language = broken_language()
+    reading = dataclasses.replace(program(language, 'read line; [ "$line" = hello ]'), stdin="hello\n")
+
+    with ce.LocalExecutor(workers=1, languages=[language]) as executor:
+        assert executor.run(reading).status is Status.PASSED
+
+
+def test_programs_in_several_languages_share_an_executor() -> None:
+    language = broken_language()
+    plain = Program(files={"main.py": "x = 1\n"}, main="main.py")
+
+    with ce.LocalExecutor(workers=2, languages=[language]) as executor:
+        programs = [plain, program(language, "true"), plain, program(language, "false")]
+        executions = dict(executor.execute(programs))
+
+    assert [executions[i].status.value for i in range(4)] == ["passed", "passed", "passed", "failed"]
+
+
+def test_an_unknown_language_is_said_to_be_unknown(executor: ce.LocalExecutor) -> None:
+    odd = Program(
+        files={"main.x": ""},
+        main="main.x",
+        language="klingon",
+        check=Check(kind="language", strength=Strength.SAME_BOX),
+    )
+
+    execution = executor.run(odd)
+
+    assert execution.status is Status.SANDBOX_ERROR
+    assert "no language 'klingon'" in execution.message
+
+
+def test_without_a_pid_namespace_nothing_is_run() -> None:
+    """Its processes could not all be stopped."""
+    sandbox = ce.Sandbox(layers=tuple(name for name in ce.Sandbox().layers if name != "pid"))
+    language = broken_language()
+
+    with (
+        ce.LocalExecutor(workers=1, languages=[language], sandbox=sandbox) as executor,
+        pytest.raises(SandboxUnavailable, match="layer pid"),
+    ):
+        run(executor, language, "true")
+
+    (diagnosis,) = ce.languages.doctor([language], sandbox=sandbox)
+    assert diagnosis.state == "broken"
+    assert "layer pid" in diagnosis.message
+
+
+def test_the_executor_is_pickled_with_its_languages() -> None:
+    executor = ce.LocalExecutor(languages=[OCAML])
+
+    assert pickle.loads(pickle.dumps(executor)).languages == (OCAML,)
+
+
+def test_what_is_no_record_is_refused() -> None:
+    with pytest.raises(TypeError, match="must be Language records"):
+        ce.LocalExecutor(languages=["ocaml"])  # type: ignore[list-item]
+
+
+def test_programs_in_other_languages_are_judged_by_what_they_print(executor: ce.LocalExecutor) -> None:
+    suite = ce.StdioSuite.of([("1 2", "3"), ("5 5", "10"), ("20 22", "42")])
+    codes = {
+        "right": "read a b; echo $((a + b))",
+        "wrong for one": "read a b; [ $a = 5 ] && echo 11 || echo $((a + b))",
+        "failing": "read a b; echo $((a + b)); exit 4",
+        "not compiling": "read a b; (",
+    }
+    problem = ce.Problem(task_id="sum/0", prompt="", suites={"tests": suite}, language="bash", style="chat")
+
+    executions = {
+        name: executor.run(suite.program(code, problem=problem, limits=Limits(cpu_s=5))) for name, code in codes.items()
+    }
+
+    passed = {name: [test.passed for test in execution.tests] for name, execution in executions.items()}
+    assert passed == {
+        "right": [True, True, True],
+        "wrong for one": [True, False, True],
+        "failing": [False, False, False],
+        "not compiling": [False, False, False],
+    }
+    statuses = [execution.status.value for execution in executions.values()]
+    assert statuses == ["passed", "failed", "failed", "compile_error"]
+    assert executions["right"].strength is Strength.VALUES_OUT
+
+
+def test_a_program_is_built_once_for_all_its_inputs() -> None:
+    script = 'grep -q "exit 3" "$0" && exit 1; cp "$0" out/program; date +%N > out/when'
+    language = broken_language(
+        name="bash",
+        main="main.sh",
+        build=("{sh}", "-c", script, "{main}"),
+        run=("{sh}", "out/program"),
+        ending=Ending(),
+        self_test=SelfTest(passing="true", wrong="false", broken="exit 3"),
+    )
+    cases = [(str(i), "x") for i in range(3)]
+    suite = ce.StdioSuite.of(cases, oracle=ce.Oracle.checker("def check(stdin, expected, stdout): return True"))
+    problem = ce.Problem(task_id="a/0", prompt="", suites={"tests": suite}, language="bash", style="chat")
+    program = suite.program("cat out/when", problem=problem, limits=Limits(cpu_s=5))
+
+    with ce.LocalExecutor(workers=1, languages=[language]) as executor:
+        first, second = executor.run(program), executor.run(program)
+
+    assert first.status is Status.PASSED, first
+    assert first.stdout == second.stdout != ""
+
+
+@pytest.mark.parametrize("check", [Check(kind="script", strength=Strength.SPLIT, source="assert True"), None])
+def test_only_tests_that_fit_a_language_judge_it(executor: ce.LocalExecutor, check: Check | None) -> None:
+    """Python's tests would run the program as Python; without tests, it has to end well."""
+    odd = Program(files={"main.sh": "exit 1"}, main="main.sh", language="bash", check=check)
+
+    execution = executor.run(odd)
+
+    assert execution.status is (Status.FAILED if check is None else Status.SANDBOX_ERROR)
