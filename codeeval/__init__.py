@@ -31,9 +31,7 @@ if TYPE_CHECKING:
     )
     from codeeval.evaluate import evaluate, evaluate_async, generate, rescore
     from codeeval.executors import Executor, LocalExecutor
-    from codeeval.extract import Extraction, calibrate, continuation, fenced, stop_at, until_stop
-    from codeeval.extract.checking import syncheck
-    from codeeval.extract.sanitizing import sanitize
+    from codeeval.extract import Extraction, calibrate, continuation, fenced, sanitize, stop_at, syncheck, until_stop
     from codeeval.extractors_compared import ExtractorComparison, compare_extractors
     from codeeval.ground_truth import ground_truth
     from codeeval.hard import HardSelection, select_hard, sentence_embedder
@@ -173,9 +171,7 @@ _NAMES = {
     "errors": "CodeEvalError DatasetError ExecutionError InvalidProblem NotComparable ResultsError SamplingError",
     "evaluate": "evaluate evaluate_async generate rescore",
     "executors": "Executor LocalExecutor",
-    "extract": "Extraction calibrate continuation fenced stop_at until_stop",
-    "extract.sanitize": "sanitize",
-    "extract.syncheck": "syncheck",
+    "extract": "Extraction calibrate continuation fenced sanitize stop_at syncheck until_stop",
     "extractors_compared": "ExtractorComparison compare_extractors",
     "ground_truth": "ground_truth",
     "hard": "HardSelection select_hard sentence_embedder",
