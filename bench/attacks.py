@@ -52,6 +52,11 @@ ATTACKS = {
     "        for v in [*f.f_locals.values(), *f.f_globals.values()]:\n"
     "            if type(v).__name__ == 'ListProxy' or (type(v) is list and not v): v.append('passed')\n"
     "        f = f.f_back\n    os._exit(0)\n",
+    "the harness's shared result set by frame walking": "    import sys, os\n    f = sys._getframe()\n    while f:\n"
+    "        v = f.f_locals\n        if hasattr(v.get('stat'), 'value'):\n"
+    "            if hasattr(v.get('progress'), 'value'):\n"
+    "                v['details'][:] = [True] * len(v['details']); v['progress'].value = len(v['inputs'])\n"
+    "            v['stat'].value = 0\n            os._exit(0)\n        f = f.f_back\n    return 7\n",
     "gc search for the harness's list": "    import gc, os\n    for v in gc.get_objects():\n"
     "        if type(v).__name__ == 'ListProxy': v.append('passed')\n    os._exit(0)\n",
     "stdout and all descriptors closed": "    import os; os.closerange(0, 64)\n    return 7\n",
