@@ -103,6 +103,7 @@ def doctor(
     *,
     sandbox: Sandbox | None = None,
     python: str | None = None,
+    protocol: str = "default",
 ) -> Diagnoses:
     """Find out which languages can be judged on this machine, by trying.
 
@@ -114,15 +115,19 @@ def doctor(
         languages: names or records; by default all that `codeeval.languages.names()` gives.
         sandbox: how programs are isolated; by default as `LocalExecutor` does it.
         python: the interpreter of the sandbox; by default the caller's.
+        protocol: whose rules; `"humanevalpack"` needs more than a compiler in most languages.
 
     Raises:
-        ValueError: there is no such language.
+        ValueError: there is no such language or protocol.
         SandboxError: no worker can be started.
     """
-    from codeeval.languages import get, names
+    from codeeval.languages import PROTOCOLS, get, names
+
+    if protocol not in PROTOCOLS:
+        raise ValueError(f"protocol must be one of {', '.join(PROTOCOLS)}, but got {protocol!r}")
 
     wanted = names() if languages is None else languages
-    records = [get(each) if isinstance(each, str) else each for each in wanted]
+    records = [(get(each) if isinstance(each, str) else each).under(protocol) for each in wanted]
     setup = Setup(sandbox=sandbox or Sandbox(), python=python)
     return Diagnoses(_diagnose(record, setup) for record in records)
 
