@@ -303,7 +303,23 @@ class _Judge:
         faulthandler.register(signal.SIGVTALRM, file=2, all_threads=False, chain=True)
 
     def judge(self, program: Dict[str, Any]) -> Dict[str, Any]:
-        """Run one program, judge it, give its execution as `Execution.to_dict` would."""
+        """Judge one program, give its execution as `Execution.to_dict` would."""
+        try:
+            return self._judge(program)
+        except ZygoteLost as lost:
+            if not (lost.started and self.has_new_memory_kills()):
+                raise
+        # What the program held could not be freed at once, as tables of pages can't, so the kernel killed the next one.
+        self.is_worn = True
+        message = "was killed, and its worker with it, when its processes held more memory than they may together"
+        return {
+            "status": "memory_exceeded",
+            "strength": (program["check"] or {"strength": "same box"})["strength"],
+            "tests": [["0", False, message]],
+            "message": message,
+        }
+
+    def _judge(self, program: Dict[str, Any]) -> Dict[str, Any]:
         if program.get("recipe") and not program["check"]:
             program = {**program, "check": {"kind": "language", "strength": "same box", "parameters": {}}}
         check = program["check"] or {"kind": "run", "strength": "same box"}
