@@ -12,9 +12,11 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
+from codeeval import languages
 from codeeval.errors import InvalidProblem
+from codeeval.languages import Language
 from codeeval.program import Limits, Strength
-from codeeval.suites import CallSuite, Oracle, ScriptSuite, Suite
+from codeeval.suites import CallSuite, Oracle, ScriptSuite, SourceSuite, Suite
 
 if TYPE_CHECKING:
     from codeeval.truth import GroundTruth, Outcome
@@ -154,6 +156,50 @@ class Problem:
         if "stop" in fields:
             fields["stop"] = tuple(fields["stop"])
         return cls(task_id=task_id, prompt=prompt, suites=suites, entry_point=entry_point, **fields)
+
+    @classmethod
+    def from_source(
+        cls,
+        task_id: str,
+        prompt: str,
+        tests: str,
+        language: str | Language,
+        *,
+        sealed: bool = False,
+        stop: Sequence[str] | None = None,
+        limits: Limits | None = None,
+        **fields: Any,
+    ) -> Self:
+        """Make a problem in any language from tests in that language, which follow the answer in one file.
+
+        Args:
+            task_id: a unique name.
+            prompt: what the model sees.
+            tests: code that makes the whole program fail when the candidate is wrong.
+            language: its name, or a record that the executor has too.
+            sealed: whether the tests must be seen to reach their end; see `SourceSuite.of`.
+            stop: strings at which a continuation has left the function; by default the language's.
+            limits: what a program may use; by default the language's.
+            **fields: further fields of `Problem`: `canonical_solution`, `style`, `entry_point`, `metadata`.
+
+        Raises:
+            InvalidProblem: there are no tests.
+            ValueError: there is no such language, or it can't be sealed.
+        """
+        record = languages.get(language) if isinstance(language, str) else language
+        try:
+            suite = SourceSuite.of(tests, record, sealed=sealed)
+        except InvalidProblem as error:
+            raise InvalidProblem(f"{task_id}: {error}") from error
+        return cls(
+            task_id=task_id,
+            prompt=prompt,
+            suites=MappingProxyType({"tests": suite}),
+            language=record.name,
+            stop=record.stop if stop is None else tuple(stop),
+            limits=limits or record.run_limits,
+            **fields,
+        )
 
     @property
     def has_canonical_solution(self) -> bool:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pytest
 
 import codeeval as ce
-from codeeval.errors import SandboxUnavailable, ToolchainMissing
+from codeeval.errors import InvalidProblem, SandboxUnavailable, ToolchainMissing
 from codeeval.languages import Ending, Language, SelfTest
 from codeeval.languages.toolchain import find
 from codeeval.program import Check, Execution, Limits, Program, Status, Strength
@@ -239,15 +239,8 @@ def test_a_language_of_ones_own_is_one_record(request: pytest.FixtureRequest) ->
         if "ocaml" in request.config.getoption("--languages").split(","):
             pytest.fail(str(error))
         pytest.skip(str(error))
-    suite = ce.SourceSuite.of("let () = assert (add 1 2 = 3)", OCAML, sealed=True)
-    problem = ce.Problem(
-        task_id="add/0",
-        prompt="let add a b =\n",
-        suites={"tests": suite},
-        language="ocaml",
-        canonical_solution="  a + b\n",
-        stop=OCAML.stop,
-        limits=OCAML.run_limits,
+    problem = ce.Problem.from_source(
+        "add/0", "let add a b =\n", "let () = assert (add 1 2 = 3)", OCAML, canonical_solution="  a + b\n", sealed=True
     )
     answers = {"  a + b\n": "passed", "  a - b\n": "failed", "  a +\n": "compile_error", "  exit 0\n": "early_exit"}
     samples = [ce.Sample(task_id="add/0", index=i, completion=text) for i, text in enumerate(answers)]
@@ -258,6 +251,18 @@ def test_a_language_of_ones_own_is_one_record(request: pytest.FixtureRequest) ->
     statuses = {attempt.sample.completion: attempt.executions["tests"].status.value for attempt in results.attempts}
     assert answers == statuses
     assert results.manifest["executor"]["toolchains"]["ocaml"]["record"] == OCAML.digest()
+
+
+def test_a_problem_in_another_language_gets_what_its_record_says() -> None:
+    record = ce.languages.get("rust")
+
+    problem = ce.Problem.from_source("a/0", "fn f() {\n", "fn main() {}", "rs", metadata={"source": "mine"})
+
+    assert (problem.language, problem.stop, problem.limits) == ("rust", record.stop, record.run_limits)
+    assert problem.strength is Strength.SAME_BOX
+    assert problem == pickle.loads(pickle.dumps(problem))
+    with pytest.raises(InvalidProblem, match="a/0: a problem needs tests"):
+        ce.Problem.from_source("a/0", "fn f() {\n", " ", "rust")
 
 
 def test_there_are_python_and_the_18_of_multipl_e() -> None:
@@ -388,13 +393,7 @@ def test_a_language_whose_self_test_fails_is_never_scored() -> None:
     """A broken toolchain would otherwise be a model that solves nothing."""
     wrong = SelfTest(passing="true", wrong="true", broken="(")
     language = broken_language(self_test=wrong)
-    problem = ce.Problem(
-        task_id="a/0",
-        prompt="true\n",
-        suites={"tests": ce.SourceSuite.of("true", language)},
-        language="shell",
-        canonical_solution="true\n",
-    )
+    problem = ce.Problem.from_source("a/0", "true\n", "true", language, canonical_solution="true\n")
 
     with (
         ce.LocalExecutor(workers=1, languages=[language]) as executor,
