@@ -53,11 +53,12 @@ class ProgressBar(Callback):
 
     def on_start(self, run: Run) -> None:
         """Show the bar."""
-        from tqdm.auto import tqdm  # type: ignore[import-untyped]  # tqdm has no types
+        from tqdm.auto import tqdm
 
         self._counts_samples = not run.judges
         self._n_judged = self._n_passed = self._n_unjudged = 0
-        self._bar = tqdm(**{"total": run.n_expected, "desc": run.problems.name, "unit": "sample"} | self.options)
+        options: dict[str, Any] = {"total": run.n_expected, "desc": run.problems.name, "unit": "sample"}
+        self._bar = tqdm(**options | self.options)
 
     def on_sample(self, sample: Sample) -> None:
         """Count a completion, where they are all that is asked for."""

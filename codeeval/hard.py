@@ -340,9 +340,9 @@ def _libraries(problem: Problem) -> Sequence[str]:
 def _rate(task_id: str, solve_rates: Mapping[str, float] | None) -> float:
     if solve_rates is None:
         return math.nan
-    if task_id not in solve_rates:
+    rate = float(solve_rates.get(task_id, math.nan))
+    if math.isnan(rate):
         raise ValueError(f"solve_rates has no rate for {task_id!r}; give one for each task, or None to leave them out")
-    rate = float(solve_rates[task_id])
     if not 0 <= rate <= 1:
         raise ValueError(f"solve_rates are shares in [0, 1], but {task_id!r} has {rate!r}; divide percentages by 100")
     return rate

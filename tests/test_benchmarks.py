@@ -271,7 +271,7 @@ def _python(script: str, **environment: str) -> str:
         ("humanevel", r"did you mean 'humaneval'\?"),
         ("HumanEval", "did you mean 'humaneval'"),
         ("mbbp", r"did you mean 'mbpp'\?"),
-        ("humanevalpack", r"did you mean 'humanevalpack-python'\?"),
+        ("humanevalpak", r"did you mean 'humanevalpack'"),
         ("cruxeval", r"did you mean 'cruxeval-i' or 'cruxeval-o'\?"),
     ],
 )

@@ -162,7 +162,10 @@ def test_a_task_whose_libraries_are_not_known_is_named(libs: object) -> None:
         select_hard([_problem(libs=libs)], [], _letters, None)
 
 
-@pytest.mark.parametrize(("rates", "said"), [({}, "no rate for 'Bench/0'"), ({"Bench/0": 30.5}, "divide percentages")])
+@pytest.mark.parametrize(
+    ("rates", "said"),
+    [({}, "no rate for 'Bench/0'"), ({"Bench/0": math.nan}, "no rate for"), ({"Bench/0": 30.5}, "divide percentages")],
+)
 def test_solve_rates_that_lack_a_task_or_are_percentages_are_refused(rates: dict[str, float], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         select_hard([_problem()], [], _letters, rates)

@@ -149,6 +149,7 @@ def test_a_score_without_enough_verdicts_is_withheld_with_the_reason() -> None:
 
     assert [s.model for s in board if s.rank] == ["whole", "nearly"]
     assert board.notes() == ["SCORE WITHHELD of half on complete: no verdict on 100 of 200 tasks"]
+    assert math.isnan(board.estimates()["half"].value)
 
 
 @pytest.mark.parametrize("name", ["results.json", "m_eval_results.json"])

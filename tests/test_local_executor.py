@@ -560,9 +560,13 @@ def kill_while_running(executor: LocalExecutor, victim: str, times: int) -> thre
     done = threading.Event()
     executor.run(program())
 
+    def facts() -> list[dict[str, Any]]:
+        return [worker.facts for worker in list(executor._crew._all) if worker.facts is not None]
+
+    n_idle = max(len(children(f["zygote_pid"])) for f in facts())  # the idle pid 1 of its programs' namespace
+
     def with_a_child() -> list[int]:
-        facts = [worker.facts for worker in list(executor._crew._all) if worker.facts is not None]
-        return [f[victim] for f in facts if children(f["zygote_pid"])]
+        return [f[victim] for f in facts() if len(children(f["zygote_pid"])) > n_idle]
 
     def kill() -> None:
         for _ in range(times):

@@ -40,7 +40,7 @@ def executed_cells(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
         import nbclient
         import nbformat
 
-        notebook = nbformat.read(NOTEBOOK, as_version=4)
+        notebook = nbformat.read(NOTEBOOK, as_version=4)  # type: ignore[no-untyped-call]
         client = nbclient.NotebookClient(
             notebook, timeout=120, kernel_name="ours", resources={"metadata": {"path": str(home)}}
         )

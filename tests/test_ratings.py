@@ -82,7 +82,7 @@ def test_ties_and_missing_verdicts_are_no_battles() -> None:
 
 
 def test_a_model_without_a_battle_has_no_rating() -> None:
-    ratings = bradley_terry([[1, 0], [0, 1], [np.nan, np.nan]], replicates=20)
+    ratings = bradley_terry(np.array([[1, 0], [0, 1], [np.nan, np.nan]]), replicates=20)
 
     assert ratings.value[:2].tolist() == [1000, 1000]
     assert np.isnan([ratings.value[2], ratings.median[2], ratings.ci_low[2], ratings.ci_high[2]]).all()

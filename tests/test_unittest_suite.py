@@ -237,7 +237,7 @@ def test_a_memory_error_in_a_test_is_memory_exceeded(executor: LocalExecutor) ->
 
 def test_servers_and_processes_run_in_a_network_of_their_own() -> None:
     tests = """
-import socket, subprocess, threading, unittest
+import socket, subprocess, sys, threading, unittest
 class T(unittest.TestCase):
     def test_echo(self):
         server = socket.create_server(("localhost", 12345))
@@ -251,6 +251,10 @@ class T(unittest.TestCase):
         thread.join()
     def test_process(self):
         self.assertEqual(subprocess.run(["echo", "x"], capture_output=True).stdout, b"x\\n")
+    def test_its_own_interpreter(self):
+        code = "import sys; sys.stdout.write(sys.prefix)"
+        done = subprocess.run(["python", "-c", code], capture_output=True, text=True)
+        self.assertEqual(done.stdout, sys.prefix, done)
 """
     code = (
         "import socket\ndef task_func(port):\n"

@@ -365,7 +365,7 @@ def _bar(lock: Lock, target: Path, progress: bool) -> Iterator[Callable[[str], N
     if not progress:
         yield lambda line: None
         return
-    from tqdm.auto import tqdm  # type: ignore[import-untyped]  # tqdm has no types
+    from tqdm.auto import tqdm
 
     with tqdm(total=len(lock.pins), desc=lock.name, unit="package") as bar:
 

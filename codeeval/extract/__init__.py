@@ -5,14 +5,14 @@ sample that is a whole program by itself (`metadata["solution"]`) is taken as it
 """
 
 from codeeval.extract.calibration import calibrate
+from codeeval.extract.checking import SyntaxReport, syncheck
 from codeeval.extract.extraction import Extraction, Extractor
 from codeeval.extract.fences import fenced, first_fence, last_fence
 from codeeval.extract.names import EXTRACTORS, default_extractor, extractor_named
 from codeeval.extract.pipeline import extract
 from codeeval.extract.plain import bigcode_harness, continuation, stop_at, until_stop
-from codeeval.extract.sanitize import sanitize
 from codeeval.extract.sanitizers import bigcodebench, evalplus
-from codeeval.extract.syncheck import SyntaxReport, syncheck
+from codeeval.extract.sanitizing import sanitize
 
 __all__ = [
     "EXTRACTORS",

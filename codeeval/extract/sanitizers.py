@@ -117,6 +117,7 @@ class _Runs:
         self.lines = text.split("\n")
         self._left = 60 * len(text) + 500_000
         self._verdicts: dict[tuple[int, int], Verdict] = {}
+        self._indented = _indented_code(self.lines)
         # To Python, a line may also end at \r, and then it counts them in another way.
         self._are_counted_alike = "\r" not in text and "\f" not in text
 
@@ -138,9 +139,9 @@ class _Runs:
 
     def broken_at(self, i: int) -> int:
         """Give the largest j for which lines[i:j] isn't broken; what is broken stays so whatever follows."""
-        code = self._first_code(i)
+        code = self._indented[i]
         if code is not None:
-            return code  # it is indented
+            return code
         sound, step = i, 1
         if i == 0:
             line = self.verdict(0, len(self.lines))
@@ -173,15 +174,6 @@ class _Runs:
             return False
         return (j == i or self.verdict(i, j).state != "broken") and self.verdict(i, j + 1).state == "broken"
 
-    def _first_code(self, i: int) -> int | None:
-        """Give the first line from i on that is neither blank nor comment, if it is indented, as no program begins."""
-        for j in range(i, len(self.lines)):
-            line = self.lines[j]
-            code = line.lstrip(" \t")
-            if code and code[0] not in "#\r\f\v\\" and not code.isspace():
-                return j if code != line else None
-        return None
-
     def opening(self, i: int, j: int) -> int:
         """Give the end of the next shorter run that lines[i:j], which is unfinished, leaves to be tried."""
         if self._are_counted_alike:
@@ -197,6 +189,20 @@ class _Runs:
         while shortest > i + 2 and not self.lines[shortest - 1].strip():
             shortest -= 1
         return next((end for end in range(shortest, j) if self.verdict(i, end).state == "whole"), j)
+
+
+def _indented_code(lines: list[str]) -> list[int | None]:
+    """Give, for each line, the first one from it on that is neither blank nor comment, if it is indented.
+
+    No program begins so.
+    """
+    found: list[int | None] = [None] * (len(lines) + 1)
+    for i in range(len(lines) - 1, -1, -1):
+        line = lines[i]
+        code = line.lstrip(" \t")
+        is_code = code and code[0] not in "#\r\f\v\\" and not code.isspace()
+        found[i] = (i if code != line else None) if is_code else found[i + 1]
+    return found
 
 
 def _reassembled(code: str, tree: ast.Module, entry_point: str, rules: _Rules) -> str:

@@ -145,13 +145,17 @@ class Leaderboard:
         )
 
     def estimates(self, split: str | None = None) -> dict[str, Estimate]:
-        """Give pass@1 with its interval over the tasks, by model.
+        """Give pass@1 with its interval over the tasks, by model; undefined where the score is withheld.
 
         Raises:
             ValueError: the verdicts are not known.
         """
-        _, solved = self._solved(split)
-        return dict(zip(self.models, map(mean_over_problems, solved.passed), strict=True))
+        name, solved = self._solved(split)
+        score = self.score(name).tolist()
+        return {
+            model: Estimate(value=math.nan) if math.isnan(known) else mean_over_problems(passed)
+            for model, known, passed in zip(self.models, score, solved.passed, strict=True)
+        }
 
     # --- verdicts -----------------------------------------------------------------------------------------------
 
@@ -334,8 +338,7 @@ class Leaderboard:
                 cells.append(_percent(standing.scores[split]))
                 if split in estimates:
                     e = estimates[split][standing.model]
-                    known = not math.isnan(standing.scores[split]) and not math.isnan(e.ci_low)
-                    cells.append(f"{100 * e.ci_low:.1f}–{100 * e.ci_high:.1f}" if known else "")
+                    cells.append("" if math.isnan(e.ci_low) else f"{100 * e.ci_low:.1f}–{100 * e.ci_high:.1f}")
             average = [_percent(standing.scores[AVERAGE])] if len(self.splits) > 1 else []
             rank = "" if standing.rank is None else str(standing.rank)
             rows.append((rank, _tables.printable(standing.model, 60), *cells, *average))

@@ -183,6 +183,7 @@ def _of_results(results: Results, name: str, split: str | None) -> _Entry:
         place=name,
         shares=MappingProxyType(dict(zip(results.task_ids, shares.tolist(), strict=True))),
         withheld=results.withheld,
+        is_calibrated=variant is not None and not version.endswith("-plain"),
     )
 
 

@@ -111,7 +111,9 @@ class Setup:
         """Give a worker's environment: nothing of the caller's but what the interpreter needs to run at all."""
         kept = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
         threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-        fixed = {"PYTHONHASHSEED": "0", "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "PATH": os.defpath, "TZ": "UTC"}
+        # A program that starts `python` means the one that runs it.
+        path = ":".join(dict.fromkeys([os.path.dirname(self.command()[0]) or "/usr/bin", *os.defpath.split(":")]))
+        fixed = {"PYTHONHASHSEED": "0", "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "PATH": path, "TZ": "UTC"}
         # There is no display, and each program would try matplotlib's other backends anew.
         return {**kept, **threads, **fixed, "MPLBACKEND": "Agg", **self.env}
 

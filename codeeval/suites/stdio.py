@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from codeeval import languages
 from codeeval.errors import InvalidProblem
+from codeeval.languages import get as language_named
 from codeeval.program import Check, Limits, Program, Strength
 from codeeval.sandbox import OUTPUT_COMPARISONS
 from codeeval.suites.base import MAIN, Task
@@ -87,7 +87,7 @@ class StdioSuite:
         if limits.stdout_bytes < self.stdout_bytes:
             limits = dataclasses.replace(limits, stdout_bytes=self.stdout_bytes)
         if problem.language != "python":
-            record = languages.get(problem.language)
+            record = language_named(problem.language)
             main = record.main
             limits = dataclasses.replace(
                 limits,

@@ -489,9 +489,12 @@ ATTACKS = {
     "flood_stderr": Attack("on either stream", "import os\nwhile True: os.write(2, b'x' * 65536)", (OUTPUT,)),
     "flood_in_threads": Attack(
         "and from a thread, behind an answer's back",
-        "import os, threading, time\ndef flood():\n  while True: os.write(1, b'x' * 65536)\n"
-        "threading.Thread(target=flood, daemon=True).start()\ndef f(x):\n  time.sleep(1)\n  return 2",
+        "import os, threading, time\nwritten = [0]\ndef flood():\n"
+        "  while True: written[0] += os.write(1, b'x' * 65536)\n"
+        "threading.Thread(target=flood, daemon=True).start()\n"
+        "def f(x):\n  while written[0] < 20 << 20: time.sleep(0.01)\n  return 2",
         (OUTPUT,),
+        limits=BUSY,
     ),
     "big_file": Attack(
         "a file is bounded",

@@ -13,7 +13,7 @@ import pytest
 import codeeval as ce
 from codeeval.problem import ProblemSet
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.append(str(Path(__file__).parents[2] / "bench"))
 import evalplus_mutants
 
 QWEN = Path("recorded/qwen2.5-coder-1.5b-base/evalplus")
@@ -95,7 +95,7 @@ def test_the_mini_form_of_humaneval_is_loaded_and_its_canonical_solutions_pass(d
 def test_mutated_solutions_have_the_verdicts_of_evalplus_itself(
     data_dir: Path, name: str, version: str, dataset: str
 ) -> None:
-    """See `evalplus_mutants.py` for how EvalPlus was asked; a pass of plus is one of base, too."""
+    """See `bench/evalplus_mutants.py` for how EvalPlus was asked; a pass of plus is one of base, too."""
     pytest.importorskip("numpy")
     record = json.loads(evalplus_mutants.RECORD.read_text())[dataset]
     rows = evalplus_mutants.rows_of(dataset, data_dir / "benchmarks")

@@ -1,11 +1,11 @@
 """Mutated canonical solutions, and what EvalPlus itself says of them.
 
-    python tests/parity/evalplus_mutants.py --evalplus-python VENV/bin/python
+    python bench/evalplus_mutants.py --evalplus-python VENV/bin/python
 
-has EvalPlus 0.3.1 from PyPI (`--evalplus-python` is an interpreter that has it) judge some 700 mutants of the
+has EvalPlus 0.3.1 from PyPI (`--evalplus-python` is an interpreter that has it) judge some 900 mutants of the
 canonical solutions of HumanEval+ v0.1.10 and MBPP+ v0.1.0, offline, with `check_correctness` and the ground truth of
-its own, and writes its verdicts to `evalplus_mutants.json`. `test_evalplus.py` then compares ours with them. The file
-holds names and digests, no code: the mutants are made anew from the rows.
+its own, and writes its verdicts to `tests/parity/evalplus_mutants.json`, with which `test_evalplus.py` compares ours.
+The file holds names and digests, no code: the mutants are made anew from the rows.
 
 EvalPlus' limits are wall-clock time, so on a busy machine it calls slow what merely had no core. `--least-s` raises
 the limit of everything but the sleepers, for which 5 s are too much either way and 0.05 s are not.
@@ -29,8 +29,8 @@ from typing import Any
 
 __all__ = ["FILES", "RECORD", "Mutant", "mutants", "rows_of"]
 
-RECORD = Path(__file__).with_name("evalplus_mutants.json")
-BENCHMARKS = Path(__file__).parents[3] / "shared" / "data" / "benchmarks"
+RECORD = Path(__file__).parents[1] / "tests" / "parity" / "evalplus_mutants.json"
+BENCHMARKS = Path(__file__).parents[2] / "shared" / "data" / "benchmarks"
 FILES = {"humaneval": "HumanEvalPlus.jsonl.gz", "mbpp": "MbppPlus-v0.1.0.jsonl.gz"}
 
 

@@ -137,6 +137,6 @@ def _watched(codes: Iterator[str], n: int, progress: bool | None) -> Iterator[st
         progress = "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())
     if not progress:
         return codes
-    from tqdm.auto import tqdm  # type: ignore[import-untyped]  # tqdm has no types
+    from tqdm.auto import tqdm
 
     return iter(tqdm(codes, total=n, desc="sanitize", unit="sample"))

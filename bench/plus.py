@@ -1,8 +1,8 @@
 """HumanEval+ and MBPP+: codeeval against EvalPlus from PyPI, on the same samples, in the same run.
 
-    python bench/evalplus.py --benchmarks ../shared/data/benchmarks              # 3 copies of the canonical solutions
-    python bench/evalplus.py --benchmarks … --samples-dir ../shared/data/recorded/qwen2.5-coder-1.5b-base/evalplus
-    python bench/evalplus.py --benchmarks … --every 4 --copies 2                # each fourth task: some minutes
+    python bench/plus.py --benchmarks ../shared/data/benchmarks              # 3 copies of the canonical solutions
+    python bench/plus.py --benchmarks … --samples-dir ../shared/data/recorded/qwen2.5-coder-1.5b-base/evalplus
+    python bench/plus.py --benchmarks … --every 4 --copies 2                # each fourth task: some minutes
 
 Per benchmark, with the base tests alone and with all: CPU seconds of the whole process tree, and the most memory that
 it held. Both sides have computed what is expected before, judge with two processes, and read the same files. What a run
