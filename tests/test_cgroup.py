@@ -113,6 +113,20 @@ def test_no_group_is_left_when_a_judge_is_killed(executor: LocalExecutor) -> Non
     assert not any(os.path.exists(path) for path in paths)
 
 
+def test_no_group_is_left_of_a_judge_that_is_killed_before_it_can_tell(executor: LocalExecutor) -> None:
+    """And what it has started, which would keep its group for as long as it lives, ends with it."""
+    executor.close()
+    worker = executor._crew.take()
+    deadline = time.monotonic() + 20
+    while not (paths := _cgroup.leftovers(os.path.basename(worker.work))) and time.monotonic() < deadline:
+        time.sleep(0.005)
+    assert paths
+
+    executor._crew.dismiss(worker, kill=True)
+
+    assert not any(os.path.exists(path) for path in paths)
+
+
 def test_no_group_is_left_when_the_caller_is_killed(executor: LocalExecutor) -> None:
     script = (
         "import time, codeeval as ce\n"

@@ -10,10 +10,11 @@ most containers have not. Version 2 and version 1 will do.
 from __future__ import annotations
 
 import os
+import signal
 import time
 from typing import Dict, Iterable, List, Tuple
 
-__all__ = ["LAYERS", "Group", "sweep"]
+__all__ = ["LAYERS", "Group", "leftovers", "sweep"]
 
 LAYERS = {"cgroup": "all processes of a program together are bounded in number and memory"}
 
@@ -114,20 +115,32 @@ class Group:
             self._given[controller] = value
 
 
-def sweep(paths: Iterable[str], patience_s: float = 1.0) -> None:
-    """Take groups away whose judge was killed, as soon as the processes in them have ended.
+def sweep(paths: Iterable[str], patience_s: float = 2.0) -> None:
+    """Take groups away whose judge has ended; what is left in them, where it was killed, is ended first.
 
     Args:
         paths: their directories; may be gone already.
-        patience_s: how long to wait for the processes.
+        patience_s: how long to wait for the processes, all groups together.
     """
     deadline = time.monotonic() + patience_s
     for path in paths:
         while not _remove(path) and time.monotonic() < deadline:
+            for line in _lines(os.path.join(path, "cgroup.procs")):
+                try:
+                    os.kill(int(line), signal.SIGKILL)
+                except (OSError, ValueError):
+                    pass
             time.sleep(0.01)
         parent = os.path.dirname(path)
         if os.path.basename(parent) == _SHELF:
             _remove(parent)  # unless another worker's group lies there
+
+
+def leftovers(name: str) -> List[str]:
+    """Find groups by their name, where a judge has not lived to tell their directories."""
+    parents = {place for places in _parents().values() for place, _ in places}
+    paths = [os.path.join(parent, *shelf, name) for parent in parents for shelf in ((), (_SHELF,))]
+    return [path for path in paths if os.path.isdir(path)]
 
 
 def _remove(path: str) -> bool:

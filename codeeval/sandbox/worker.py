@@ -23,7 +23,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from codeeval.errors import SandboxError
 from codeeval.sandbox import Sandbox
-from codeeval.sandbox._cgroup import sweep
+from codeeval.sandbox._cgroup import leftovers, sweep
 from codeeval.sandbox._files import remove
 from codeeval.sandbox._tree import MAX_STARVED
 
@@ -259,8 +259,7 @@ class Worker:
             self.process.kill()
             self.process.wait()
         self.log.close()
-        if self.facts:
-            sweep(self.facts.get("groups", ()))
+        sweep(leftovers(os.path.basename(self.work)) if self.facts is None else self.facts.get("groups", ()))
         # One that was killed has removed nothing, and its zygote may take a moment to end what still writes.
         remove(self.work, patience_s=1.0)
 
