@@ -158,7 +158,7 @@ def test_a_completion_without_fence_is_a_continuation() -> None:
 
 
 @pytest.mark.parametrize("extractor", ALL)
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None)
 @given(
     text=st.text(st.characters() | st.sampled_from("`~ \n\r\t\0\ud800")), style=st.sampled_from(["completion", "chat"])
 )

@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import sys
 import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 
 import numpy as np
 import numpy.typing as npt
@@ -193,6 +194,24 @@ def test_no_library_for_embeddings_is_named_with_its_extra() -> None:
 
     with pytest.raises(MissingExtra, match=r"codeeval\[hard\]"):
         sentence_embedder()
+
+
+class _SentenceTransformer:
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def encode(self, texts: list[str], *, batch_size: int, show_progress_bar: bool) -> list[list[int]]:
+        return [[len(self.name), len(text), batch_size, show_progress_bar] for text in texts]
+
+
+def test_the_originals_embedding_is_built_by_name_and_encodes_with_the_options(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A module stands for Sentence Transformers, which brings torch: what it is asked for is what is shown."""
+    library = SimpleNamespace(SentenceTransformer=_SentenceTransformer)
+    monkeypatch.setitem(sys.modules, "sentence_transformers", library)
+
+    embed = sentence_embedder(batch_size=7)
+
+    assert embed(["a", "abc"]) == [[len("sentence-transformers/all-mpnet-base-v2"), n, 7, False] for n in (1, 3)]
 
 
 def _is_installed(name: str) -> bool:

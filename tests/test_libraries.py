@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ import codeeval as ce
 from codeeval.errors import ToolchainMissing
 from codeeval.languages import build_libraries
 from codeeval.languages.toolchain import find
+from codeeval.sandbox import Sandbox
+from codeeval.sandbox.worker import Setup, Worker, message_of
 
 
 @pytest.mark.parametrize("language", ["cpp", "go", "java", "javascript", "rust"])
@@ -55,3 +58,17 @@ def test_build_without_a_compiler_says_what_to_install(
 def test_doctor_refuses_a_protocol_that_does_not_exist() -> None:
     with pytest.raises(ValueError, match="protocol must be one of default, multipl-e, qwen, humanevalpack"):
         ce.languages.doctor(["lua"], protocol="mine")
+
+
+def test_worker_that_has_started_gives_a_self_test_the_time_of_its_build() -> None:
+    """On a busy machine a build may well take longer than a worker takes to start."""
+    program = ce.Program(files={"main.py": ""}, main="main.py")
+    worker = Worker(Setup(sandbox=Sandbox(), python=None))
+    try:
+        worker.introduction()
+
+        worker.submit(0, program, message_of(program, None), build_s=3600.0)
+
+        assert worker.deadline > time.monotonic() + 3600
+    finally:
+        worker.stop()

@@ -23,7 +23,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from codeeval.environments.building import described
 from codeeval.errors import SandboxError, ToolchainMissing, WorkerLost
 from codeeval.executors.base import Executor
 from codeeval.languages import Language, get
@@ -128,6 +127,8 @@ class LocalExecutor(Executor):
 
     def describe(self) -> dict[str, Any]:
         """Give the interpreter, and which layers of isolation and which guarantees hold and which don't, and why."""
+        from codeeval.environments import described  # asked once per run, and few runs have an environment
+
         facts = self._crew.facts()
         report = report_on(facts["layers"], facts["missing"])
         environment = described(facts.get("executable", ""))

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from codeeval import _display, _tables
+from codeeval._display.untrusted import plural
 from codeeval.errors import require
 from codeeval.jsonl import open_text
 from codeeval.leaderboard.ratings import RatedModels, rated_models
@@ -321,7 +322,7 @@ class Leaderboard:
         return _display.tables_html(self._title(), [table], warnings=self.notes(), note="pass@1 in percent.")
 
     def _title(self) -> str:
-        return f"{_tables.printable(self.name or 'leaderboard', 60)}: {len(self)} models, pass@1 in percent"
+        return f"{_tables.printable(self.name or 'leaderboard', 60)}: {plural(len(self), 'model')}, pass@1 in percent"
 
     def _header(self) -> tuple[str, ...]:
         columns = []

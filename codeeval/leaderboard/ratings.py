@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from codeeval import _display, _tables
+from codeeval._display.untrusted import plural
 from codeeval.metrics.ratings import Ratings
 
 __all__ = ["RatedModels", "Rating", "rated_models"]
@@ -76,7 +77,7 @@ class RatedModels:
         return _display.tables_html(self._title(), [[_HEADER, *self._rows()]], note=self._note())
 
     def _title(self) -> str:
-        return f"Bradley-Terry ratings of {len(self)} models ({self.split})"
+        return f"Bradley-Terry ratings of {plural(len(self), 'model')} ({self.split})"
 
     def _note(self) -> str:
         return f"Intervals from {self.replicates} resamples of {self.resample}; ties are dropped."

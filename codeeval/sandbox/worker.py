@@ -240,7 +240,8 @@ class Worker:
             raise SandboxError(f"a worker did not start within {self.start_s:g} seconds") from None
         except (EOFError, OSError, ValueError) as error:
             raise SandboxError(f"a worker died while it started: {self.autopsy()[1]}") from error
-        return facts_of(message)
+        self.facts = facts_of(message)  # from now on, what it is given has its own time
+        return self.facts
 
     @property
     def is_ready(self) -> bool:

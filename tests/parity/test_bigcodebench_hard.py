@@ -19,7 +19,7 @@ import pytest
 
 import codeeval as ce
 from codeeval.extract.calibration import head_of
-from codeeval.formats import read_results, write_bigcodebench_results
+from codeeval.formats import read_results, read_samples, write_bigcodebench_results
 from codeeval.leaderboard import Leaderboard, leaderboard
 
 Row = Mapping[str, Any]
@@ -159,3 +159,23 @@ def test_the_libraries_of_the_tasks_give_the_published_domains(full: list[Row], 
     assert board.domains["BigCodeBench/0"] == ("General", "General")
     assert board.domains["BigCodeBench/12"] == ("System", "Time", "System", "System")
     assert all(len(board.domains[row["task_id"]]) == len(ast.literal_eval(row["libs"])) for row in full)
+
+
+def test_what_was_recorded_on_hard_is_read_cleaned_and_inspected(data_dir: Path, tmp_path: Path) -> None:
+    path = data_dir / "benchmarks" / "BigCodeBench-Hard-v0.1.0.jsonl.gz"
+    recorded = data_dir / "recorded" / "qwen2.5-coder-1.5b-base" / "bigcodebench"
+    problems = ce.load("bigcodebench", subset="hard", version="v0.1.0", source=path)
+
+    folders = ce.inspect(recorded / "hard-eval_results.json.gz", problems, tmp_path)
+    raw = ce.calibrate(recorded / "hard-completion.jsonl.gz", problems)
+    cleaned = ce.sanitize(raw, problems, extractor="bigcodebench", workers=1)
+
+    published = [row["solution"] for row in _rows(recorded / "hard-sanitized-calibrated.jsonl.gz")]
+    assert [row["solution"] for row in cleaned] == published
+    assert len(folders) == 148 - 14
+    row = next(row for row in _rows(path) if row["task_id"] == "BigCodeBench/763")
+    folder = tmp_path / "BigCodeBench" / "763"
+    assert (folder / "ground_truth.py").read_text() == row["complete_prompt"] + row["canonical_solution"]
+    assert (folder / "test_case.py").read_text() == row["test"]
+    assert "Test Case: test_case_1" in (folder / "complete_0_execution_trace.txt").read_text()
+    assert ce.syncheck(read_samples(recorded / "hard-sanitized-calibrated.jsonl.gz"), problems, n_samples=1).is_clean

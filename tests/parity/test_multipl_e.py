@@ -160,7 +160,7 @@ def test_chat_answers_make_balanced_programs(data_dir: Path, language: str) -> N
 
 
 #: MultiPL-E's name → how many of the chat answers pass at least; a broken toolchain or assembly would pass far fewer.
-PASSING: dict[str, int] = {}
+PASSING = {"js": 130, "lua": 117, "php": 120, "pl": 112, "sh": 74}
 
 
 @pytest.mark.slow
