@@ -58,7 +58,7 @@ BAD = {
     ),
     "javascript": Bad(
         "for (;;) {}",
-        "const all = []; for (;;) all.push(new Array(1e6).fill(all.length));",
+        "const all = []; for (;;) all.push(Buffer.alloc(1 << 26).fill(1));",
         "function add() { process.exit(0); }\nadd();",
     ),
     "julia": Bad("while true end", "a = []; while true push!(a, ones(10^7)) end", "add() = exit(0)\nadd()"),
@@ -97,7 +97,7 @@ BAD = {
     ),
     "typescript": Bad(
         "for (;;) {}",
-        "const all: number[][] = []; for (;;) all.push(new Array(1e6).fill(all.length));",
+        "declare var Buffer: any;\nconst all = []; for (;;) all.push(Buffer.alloc(1 << 26).fill(1));",
         "declare var process: any;\nfunction add() { process.exit(0); }\nadd();",
     ),
 }

@@ -11,7 +11,10 @@ _FAULT = r"error while loading shared libraries|No space left on device"
 
 # node ---------------------------------------------------------------------------------------------------------
 
-_NODE_MEMORY = r"JavaScript heap out of memory|Fatal process out of memory|FATAL ERROR: .*[Aa]llocation failed"
+_NODE_MEMORY = (
+    r"Array buffer allocation failed|JavaScript heap out of memory|Fatal process out of memory"
+    r"|FATAL ERROR: .*[Aa]llocation failed"
+)
 #: A SyntaxError of the file itself, not of something that it parsed at run time.
 _NODE_SYNTAX = (
     r"^SyntaxError: .*\n\s+at (wrapSafe|internalCompileFunction|compileSourceTextModule|new Script|checkSyntax)"
