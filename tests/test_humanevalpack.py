@@ -287,3 +287,12 @@ def test_canonical_solution_is_never_cut(tmp_path: Path) -> None:
 def test_unknown_language_is_refused() -> None:
     with pytest.raises(ValueError, match="humanevalpack is in python, cpp, go, java, js, rust, but got language='lua'"):
         ce.load("humanevalpack", language="lua")
+
+
+def test_rust_tests_call_rand_as_it_is_today(tmp_path: Path) -> None:
+    test = "let n = 2 * (1 + rng.gen_range(0, 4)); let c = rng.gen_range(b'a', b'z' + 1); f(0, 4);"
+    program = judged(other(tmp_path, "rust", RUST | {"test": test}), "\n    2 * x\n}\n")
+
+    assert program.code.endswith(
+        "let n = 2 * (1 + rng.gen_range(0..4)); let c = rng.gen_range(b'a'..b'z' + 1); f(0, 4);"
+    )
