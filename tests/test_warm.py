@@ -155,10 +155,10 @@ def test_warm_compiler_says_what_its_command_says(session: Session, tmp_path: Pa
 
         made = {str(path.relative_to(directory)) for path in (directory / "out").rglob("*") if path.is_file()}
         assert command.returncode == said.exit_code
-        # mcs sums up on stdout how many errors there were, which is no news.
-        summary = "Compilation failed"
-        spoken = [line for line in (command.stdout + command.stderr).splitlines() if not line.startswith(summary)]
-        assert spoken == [line for line in said.text.splitlines() if not line.startswith(summary)]
+        # mcs sums up on stdout how many errors there were, and mono complains of a low priority there: no news.
+        idle = ("Compilation failed", "mono_thread_internal_set_priority")
+        spoken = [line for line in (command.stdout + command.stderr).splitlines() if not line.startswith(idle)]
+        assert spoken == [line for line in said.text.splitlines() if not line.startswith(idle)]
         assert made == set(said.files) or said.exit_code != 0
 
 
@@ -303,12 +303,14 @@ _SPY = """\
 import json, os, socket, struct, sys
 
 def read(size):
-    return sys.stdin.buffer.read(size)
+    data = b""
+    while len(data) < size:
+        data += os.read(0, size - len(data)) or sys.exit(0)
+    return data
 
 def say(*strings):
     data = [s.encode() for s in strings]
-    sys.stdout.buffer.write(struct.pack("!I", len(data)) + b"".join(struct.pack("!I", len(d)) + d for d in data))
-    sys.stdout.buffer.flush()
+    os.write(0, struct.pack("!I", len(data)) + b"".join(struct.pack("!I", len(d)) + d for d in data))
 
 def can(act):
     try:
@@ -317,6 +319,7 @@ def can(act):
         return error.strerror
     return "can"
 
+print("a runtime's own words", flush=True)
 say("ready")
 while True:
     for _ in range(struct.unpack("!I", read(4))[0]):
@@ -361,7 +364,7 @@ def test_compiler_can_reach_nothing_but_its_own(tmp_path: Path) -> None:
     [
         ("import sys; sys.exit(3)", "died"),
         ("import sys; sys.stderr.write('no library'); sys.exit(3)", "no library"),
-        ("import os; os.write(1, b'\\xff' * 100)", "too long"),
+        ("import os; os.write(0, b'\\xff' * 100)", "too long"),
         ("missing syntax", "SyntaxError"),
     ],
 )

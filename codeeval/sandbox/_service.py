@@ -1,7 +1,9 @@
 """The child's side of a warm compiler: puts its files in place, prepares it, and becomes it.
 
     judge → child (marshal: it is trusted)
-    {files, prepare, argv, env}, then what `_warm` says: stdin and stdout are the socket to the judge
+    {files, prepare, argv, env}, then what `_warm` says: descriptor 0 is the socket to the judge, both ways
+
+Its stdout and stderr are its log.
 
 The first process of the box is the compiler itself. What is prepared (a compiler that is itself compiled) is made in
 the same box, before it has seen anybody's program.
@@ -52,7 +54,6 @@ def _do(argv: List[str], env: Dict[str, str]) -> None:
     if pid == 0:
         try:
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-            os.dup2(2, 1)
             os.execve(argv[0], argv, env)
         finally:
             os._exit(127)

@@ -42,9 +42,9 @@ class Services:
             self.pids[slot] = pid
             return
         try:
-            os.dup2(fds[1], 2)
-            for standard in (0, 1):
-                os.dup2(fds[0], standard)
+            os.dup2(fds[0], 0)
+            for standard in (1, 2):  # a runtime may have something to say itself
+                os.dup2(fds[1], standard)
             os.closerange(_job.SOCKET_FD, _MOST_FDS)
             self.job.enter_service(self.work, self.work_bytes, memory_bytes, file_bytes, tasks)
             _service.become(self.job.confine_service)

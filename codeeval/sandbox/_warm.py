@@ -42,7 +42,7 @@ _CPU_S = 20.0
 _MAX_JOBS = 500
 #: After so many compilers in a row that ended before they had answered twice, no further one is started.
 _MAX_SHORT_LIVES = 5
-#: How much of what a compiler wrote to stderr is told.
+#: How much of what a compiler wrote to its log is told.
 _LOG_BYTES = 2000
 
 
@@ -204,7 +204,7 @@ class _Compiler:
         return strings
 
     def end(self) -> str:
-        """End the compiler; give the last of what it wrote to stderr."""
+        """End the compiler; give the last of what it wrote to its log."""
         self.socket.close()
         try:
             self.zygote.channel.send(_zygote.SLOT.pack(b"X", self.slot))

@@ -2,22 +2,27 @@
 //
 //     mcs -r:/usr/lib/mono/4.5/mcs.exe -out:Compiler.exe Compiler.cs && mono Compiler.exe
 //
-// It reads requests from stdin and answers on stdout; `codeeval/sandbox/_warm.py` has the form of both. The compiler
+// It reads requests from descriptor 0 and answers there; `codeeval/sandbox/_warm.py` has the form of both. The compiler
 // can only read and write files, so a job's lie in the work directory while it is compiled, and never longer.
 
 using System;
 using System.Collections.Generic;
 using System.IO;
 using System.Linq;
+using System.Runtime.InteropServices;
 using System.Text;
 using Mono.CSharp;
 
 static class Program
 {
-    static readonly Stream In = Console.OpenStandardInput();
-    static readonly Stream Out = Console.OpenStandardOutput();
     static readonly string Box = Directory.GetCurrentDirectory();
     const string Job = "job", Made = "made";
+
+    // Mono's streams would only read from this descriptor, and what mono itself has to say goes to stdout.
+    [DllImport("libc", EntryPoint = "read")]
+    static extern IntPtr ReadFrom(int descriptor, byte[] data, IntPtr size);
+    [DllImport("libc", EntryPoint = "write")]
+    static extern IntPtr WriteTo(int descriptor, byte[] data, IntPtr size);
 
     static int Main()
     {
@@ -107,10 +112,12 @@ static class Program
     static byte[] Read(int size)
     {
         var data = new byte[size];
+        var piece = new byte[Math.Min(size, 1 << 16)];
         for (int at = 0; at < size;)
         {
-            int n = In.Read(data, at, size - at);
+            int n = (int)ReadFrom(0, piece, (IntPtr)Math.Min(piece.Length, size - at));
             if (n <= 0) return null;
+            Array.Copy(piece, 0, data, at, n);
             at += n;
         }
         return data;
@@ -125,8 +132,13 @@ static class Program
             Write(data, text.Length);
             data.Write(text, 0, text.Length);
         }
-        data.WriteTo(Out);
-        Out.Flush();
+        byte[] left = data.ToArray();
+        while (left.Length > 0)
+        {
+            int n = (int)WriteTo(0, left, (IntPtr)left.Length);
+            if (n <= 0) Environment.Exit(1);
+            left = left.Skip(n).ToArray();
+        }
     }
 
     static void Write(Stream stream, int value)

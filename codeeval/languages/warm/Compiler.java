@@ -2,7 +2,7 @@
 //
 //     java Compiler.java
 //
-// It reads requests from stdin and answers on stdout; `codeeval/sandbox/_warm.py` has the form of both. A job's files
+// It reads requests from descriptor 0 and answers there; `codeeval/sandbox/_warm.py` has the form of both. A job's files
 // are in its request and nowhere else, and what is compiled from them never touches a disk. Annotation processors,
 // which are programs that run inside the compiler, are switched off whatever a request says.
 
@@ -47,7 +47,7 @@ class Compiler {
 
     public static void main(String[] args) throws IOException {
         DataInputStream in = new DataInputStream(new BufferedInputStream(new FileInputStream(FileDescriptor.in)));
-        DataOutputStream out = new DataOutputStream(new BufferedOutputStream(new FileOutputStream(FileDescriptor.out)));
+        DataOutputStream out = new DataOutputStream(new BufferedOutputStream(new FileOutputStream(FileDescriptor.in)));
         System.setOut(new PrintStream(OutputStream.nullOutputStream()));
         Locale.setDefault(Locale.ENGLISH);
         send(out, List.of(bytes("ready")));

@@ -2,7 +2,7 @@
 //
 //     node typescript.js /path/to/typescript.js
 //
-// It reads requests from stdin and answers on stdout; `codeeval/sandbox/_warm.py` has the form of both. A job's files
+// It reads requests from descriptor 0 and answers there; `codeeval/sandbox/_warm.py` has the form of both. A job's files
 // are in its request and nowhere else: the compiler is given no file system but these and its own libraries.
 
 'use strict';
@@ -180,7 +180,7 @@ function send(strings) {
     parts.push(number(bytes.length), bytes);
   }
   const data = Buffer.concat(parts);
-  for (let at = 0; at < data.length; ) at += fs.writeSync(1, data, at);
+  for (let at = 0; at < data.length; ) at += fs.writeSync(0, data, at);
 }
 
 function number(value) {
