@@ -35,12 +35,8 @@ def load(data_dir: Path, name: str, version: str, **options: str) -> ProblemSet:
 
 def qwen(data_dir: Path, problems: ProblemSet, record: str) -> tuple[dict[str, list[bool]], dict[str, list[bool]]]:
     """Judge Qwen's completions; give (our, recorded) verdicts on base and plus by task."""
-    samples = [
-        sample
-        for sample in ce.RecordedSampler(data_dir / QWEN / f"{record}-samples.jsonl.gz").sample(problems, 1)
-        if sample.task_id in problems.task_ids
-    ]
-    results = ce.evaluate(problems, ce.RecordedSampler(samples), cache=False, progress=False)
+    sampler = ce.RecordedSampler(data_dir / QWEN / f"{record}-samples.jsonl.gz", ignore_unknown=True)
+    results = ce.evaluate(problems, sampler, cache=False, progress=False)
     with gzip.open(data_dir / QWEN / f"{record}-eval_results.json.gz") as lines:
         recorded = json.load(lines)["eval"]
     assert [a.sample.task_id for a in results if not a.judged] == []
