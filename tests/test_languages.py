@@ -445,6 +445,30 @@ def test_a_source_that_crashes_its_compiler_does_not_compile() -> None:
     assert "died of SIGSEGV" in execution.message
 
 
+def test_a_compiler_that_is_kept_from_working_does_not_time_a_program_out(tmp_path: Path) -> None:
+    """It waits for what never comes, and uses no time: once, for a program's own doing shows again."""
+    marker = tmp_path / "waited"
+    wait = f'if grep -q SLOW "$0" && [ ! -e {marker} ]; then touch {marker}; sleep 60; fi; cp "$0" out/program'
+    language = broken_language(
+        build=("{sh}", "-c", wait, "{main}"),
+        run=("{sh}", "out/program"),
+        build_limits=Limits(cpu_s=5.0, wall_s=1.0, processes=8),
+        self_test=SelfTest(passing="true", wrong="false", broken="("),
+    )
+    sandbox = ce.Sandbox(writable=(str(tmp_path),))
+
+    with ce.LocalExecutor(workers=1, languages=[language], sandbox=sandbox) as executor:
+        once = run(executor, language, "true # SLOW")
+        marker.unlink()
+        patient = dataclasses.replace(language, build=("{sh}", "-c", wait.replace("touch", "true"), "{main}"))
+    with ce.LocalExecutor(workers=1, languages=[patient], sandbox=sandbox) as executor:
+        always = run(executor, patient, "true # SLOW")
+
+    assert once.status is Status.PASSED, once
+    assert always.status is Status.COMPILE_ERROR, always
+    assert "wall: " in always.message
+
+
 # ------------------------------------------------------------------------------------------------ runs
 
 

@@ -73,7 +73,10 @@ class Stage:
                 wall_limit_s=self.limits["wall_s"],
                 started=box.started,
             )
-            return _classify.classify(facts)
+            status, message = _classify.classify(facts)
+            # Compilers work and don't wait: one that did not use its time was kept from working.
+            is_idle = name == "build" and facts.expired == "wall" and 2 * self.cpu_s < self.limits["cpu_s"]
+            return ("broken" if is_idle else status), message
         if self.start_errno:
             return "sandbox_error", "the child could not be started: %s" % os.strerror(abs(self.start_errno))
         if self.is_memory_kill and (not self.reply or self.wait_status):
