@@ -19,7 +19,7 @@ from codeeval.formats import original_verdict
 
 QWEN = Path("recorded/qwen2.5-coder-1.5b-base/bigcodebench")
 FORMS = [("full", "v0.1.0", 1140), ("full", "v0.1.4", 1140), ("hard", "v0.1.0", 148), ("hard", "v0.1.4", 148)]
-#: Recorded verdicts that are not ours, and why; the last ones were found with the original evaluator in this environment.
+#: Recorded verdicts that are not ours, and why; the last were found with the original evaluator in this environment.
 DIFFERING = {
     **dict.fromkeys((417, 418, 419), "TensorFlow hung on the recorded host"),
     **dict.fromkeys((658, 726, 734, 808, 940, 1109), "data of NLTK are missing here"),
