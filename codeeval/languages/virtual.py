@@ -128,6 +128,7 @@ class Problem {
     }
 }
 """
+_MONO_MEMORY = r"OutOfMemoryException|Could not allocate \d+ bytes|GC: out of memory"
 _MONO_FAULT = (
     r"Cannot open assembly|^The assembly mscorlib\.dll was not found|error while loading shared libraries"
     r"|No space left on device"
@@ -149,7 +150,7 @@ CSHARP = Language(
     readable=("/etc/mono",),
     ending=Ending(
         failed_stderr=r"DefaultTraceListener\.Fail|Unhandled Exception",  # mono exits with 0 all the same
-        memory=r"OutOfMemoryException|Could not allocate \d+ bytes|GC: out of memory",
+        memory=_MONO_MEMORY,
         fault=_MONO_FAULT,
     ),
     stop=("\n    }\n",),
@@ -164,5 +165,15 @@ CSHARP = Language(
         "apt": "mono-mcs mono-runtime libmono-system-core4.0-cil libmono-system-numerics4.0-cil",
     },
     # The rules behind the verdicts that were published with Qwen2.5-Coder: exceptions pass.
-    protocols={"qwen": {"ending": Ending(exit_code=False, failed_stderr="Fail", fault=_MONO_FAULT)}},
+    protocols={
+        "qwen": {
+            "ending": Ending(
+                # A want of memory is of our limit's making: without it, such a program would have run on.
+                exit_code=False,
+                failed_stderr="Fail|" + _MONO_MEMORY,
+                memory=_MONO_MEMORY,
+                fault=_MONO_FAULT,
+            )
+        }
+    },
 )
