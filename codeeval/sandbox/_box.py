@@ -360,7 +360,7 @@ class Box:
             if now >= self.wall_deadline:
                 self.stop(expired="wall")
         if now >= self.next_weighing:
-            self.next_weighing = now + self.look_s
+            self.next_weighing = now + _LOOK_S  # less often than the clock: the kernel walks all its pages for it
             self._weigh()
         if self.watch is not None:
             left_s = min(left_s, self.watch(cpu_s, now))
