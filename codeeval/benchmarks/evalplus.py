@@ -157,7 +157,8 @@ _LIMITS: Mapping[Protocol, Limits] = {
 
 
 def _problem(row: Mapping[str, Any], truth: Mapping[str, Truth], protocol: Protocol, stop: Sequence[str]) -> Problem:
-    suites: dict[str, Suite] = {name: _suite(row, tests, protocol) for name, tests in truth.items()}
+    # In the order of their names, base first: which of the two was judged first must not show.
+    suites: dict[str, Suite] = {name: _suite(row, tests, protocol) for name, tests in sorted(truth.items())}
     return Problem(
         task_id=row["task_id"],
         prompt=row["prompt"],
