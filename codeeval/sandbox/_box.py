@@ -102,16 +102,18 @@ class Box:
         self.poller.register(caller_fd, getattr(select, "POLLRDHUP", 0))
         self.caller_fd = caller_fd
         memory_bytes, tasks = bounds(limits)
-        is_command = archive is not None  # the command's process is one more than the child
-        self.max_processes = limits["processes"] + is_command
+        is_command = archive is not None
+        has_more = is_command or limits["processes"] > 1  # then the first process is ours, and one more
+        self.max_processes = limits["processes"] + has_more
         order = _zygote.JOB.pack(
             b"J",
             # The backstop counts in clock ticks, which on a loaded machine can be a quarter more than what really ran.
             int(2 * min(limits["cpu_s"], MAX_S)) + 5,
             memory_bytes,
             int(min(limits["file_bytes"], _MAX_BYTES)),
-            tasks + is_command,
-            self.max_processes > 1,
+            tasks + has_more,
+            has_more,
+            is_command,
             limits["processes"] == 1,
             limits["network"] != "none",
         )

@@ -4,19 +4,18 @@
     {files, argv, env, unpack, collect}               ["ended", wait status, user s, system s, peak bytes, trouble]
                                                       ["unstarted", what the kernel says]
 
-The child is the first process of its pid namespace, and here it stays ours: the command runs in a process of its own,
-which must not be able to speak in our name or to end us. So this process can't be traced or read (it is not dumpable),
-and the signals of its descendants are dropped by the kernel, as it has no handlers for them. The command gets no
-descriptor but its standard streams. When it ends, everything that it has started is killed before it is told.
+The child is the first process of its pid namespace, and here it stays ours (`_reaper`): the command runs in a process
+of its own, which must not be able to speak in our name or to end us. It gets no descriptor but its standard streams.
+When it ends, everything that it has started is killed before it is told.
 """
 
 from __future__ import annotations
 
 import os
 import signal
-from typing import Any, Callable, Dict, List, Tuple
+from typing import Any, Callable, Dict, List
 
-from codeeval.sandbox import _archive, _namespaces
+from codeeval.sandbox import _archive, _namespaces, _reaper
 
 __all__ = ["ARCHIVE_FD", "OUT", "serve"]
 
@@ -25,7 +24,6 @@ ARCHIVE_FD = 6
 #: The directory, in the work directory, whose files are carried.
 OUT = "out"
 
-_PR_SET_DUMPABLE = 4
 _FIRST_FD, _LAST_FD = 3, 256  # `_rlimits` allows no more
 
 
@@ -39,7 +37,8 @@ def serve(order: Dict[str, Any], send: Callable[[List[Any]], None], confine: Cal
         send: sends a message to the judge.
         confine: what the command's process does last before it becomes the command.
     """
-    _hide()
+    _reaper.hide()
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # of the archive, which may grow too large, an error is enough
     for path, text in order["files"].items():
         _write(path, text.encode("utf-8", "surrogatepass"), 0o644)
     os.makedirs(OUT, exist_ok=True)
@@ -54,7 +53,7 @@ def serve(order: Dict[str, Any], send: Callable[[List[Any]], None], confine: Cal
     os.close(theirs)
     said = os.read(trouble, 4096)
     os.close(trouble)
-    status, usage = _outlive(pid)
+    status, usage = _reaper.outlive(pid)
     if said:
         send(["unstarted", said.decode("utf-8", "replace")])
         return
@@ -65,17 +64,6 @@ def serve(order: Dict[str, Any], send: Callable[[List[Any]], None], confine: Cal
         except OSError as error:
             lost = str(error)
     send(["ended", status, usage.ru_utime, usage.ru_stime, usage.ru_maxrss * 1024, lost])
-
-
-def _hide() -> None:
-    """Keep the processes below us from reading us, and from ending us by a signal."""
-    _namespaces.prctl(_PR_SET_DUMPABLE, 0)
-    for number in range(1, signal.NSIG):
-        try:
-            signal.signal(number, signal.SIG_DFL)
-        except (OSError, ValueError):  # there are numbers without a signal, and two that can't have a handler
-            pass
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # of the archive, which may grow too large, an error is enough
 
 
 def _become(argv: List[str], env: Dict[str, str], trouble: int, confine: Callable[[], None]) -> None:
@@ -91,23 +79,6 @@ def _become(argv: List[str], env: Dict[str, str], trouble: int, confine: Callabl
         os.write(trouble, ("%s: %s" % (argv[0], getattr(error, "strerror", None) or error)).encode()[:4096])
     finally:
         os._exit(127)
-
-
-def _outlive(pid: int) -> Tuple[int, Any]:
-    """Wait for the command, end whatever it leaves behind, give its wait status and what it used."""
-    while True:
-        who, status, usage = os.wait4(-1, 0)
-        if who == pid:
-            break
-    try:
-        os.kill(-1, signal.SIGKILL)  # everybody in this pid namespace but its first process
-    except ProcessLookupError:
-        pass
-    while True:
-        try:
-            os.wait4(-1, 0)
-        except ChildProcessError:
-            return status, usage
 
 
 def _write(path: str, content: bytes, mode: int) -> None:

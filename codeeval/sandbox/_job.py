@@ -11,7 +11,7 @@ import signal
 import time
 from typing import Callable, Dict, List, Optional, Sequence, Tuple
 
-from codeeval.sandbox import _capabilities, _landlock, _namespaces, _rlimits, _root, _seccomp, _tree
+from codeeval.sandbox import _capabilities, _landlock, _namespaces, _reaper, _rlimits, _root, _seccomp, _tree
 
 __all__ = ["AHEAD_FD", "HOME_FDS", "PROC_FD", "RULES_FD", "SOCKET_FD", "Job", "clock", "end"]
 
@@ -39,6 +39,8 @@ class Job:
         self.proc = self.rlimits = False
         self.rules: Optional[_landlock.Rules] = None
         self.drop: Optional[_capabilities.Drop] = None
+        self.note: Optional[_reaper.Note] = None
+        "Of the job that runs, where its first process is not the candidate's."
         self.own_filter: Optional[_seccomp.Filter] = None
         self.filters: Dict[Tuple[bool, bool], _seccomp.Filter] = {}
 
@@ -69,8 +71,13 @@ class Job:
         """The highest descriptor that the zygote keeps open."""
         return max(SOCKET_FD, RULES_FD if self.rules else 0, *self.homes, self.proc_fd)
 
-    def start(self, processes: bool, network: bool) -> int:
+    def start(self, processes: bool, command: bool, network: bool) -> int:
         """In the zygote: fork the job's child; gives its pid, and 0 in the child.
+
+        Args:
+            processes: it may have several, or carries out a command, which is one more.
+            command: it carries out a command.
+            network: it may have sockets.
 
         Raises:
             OSError: the kernel refuses.
@@ -80,6 +87,8 @@ class Job:
             return _namespaces.clone(flags) if flags else os.fork()
         if self.is_settled and not processes:
             return _namespaces.clone(flags)
+        if processes and not command:
+            self.note = _reaper.Note()
         return self.clone_apart(self.flags | flags)
 
     def clone_apart(self, flags: int) -> int:
@@ -110,6 +119,13 @@ class Job:
         """Say whether a job has mounted its own /proc over ours."""
         return bool(self.base_proc) and os.stat("/proc").st_dev != self.base_proc
 
+    def end(self, pid: int, failed: int) -> Tuple[int, float, float, int, int]:
+        """In the zygote: end the job that runs, as the function `end`."""
+        how = end(pid, failed, self.flags)
+        told = self.note.take() if self.note is not None else None
+        self.note = None
+        return how if told is None else (told, *how[1:])
+
     def leave(self, processes: bool) -> None:
         """In the zygote, when the job is over: take away what it has made."""
         if (processes or not self.is_settled) and self.is_over_proc():
@@ -120,10 +136,12 @@ class Job:
     def enter(self, cpu_s: int, memory_bytes: int, file_bytes: int, tasks: int, processes: bool, network: bool) -> None:
         """Enter the layers; what the kernel refuses now, after it granted it to a probe, is our fault and raises."""
         if processes or not self.is_settled:
-            if self.flags:
-                _namespaces.heed_signals()
             if self.proc:
                 _namespaces.fresh_proc()
+            if self.note is not None:
+                _reaper.split(self.note, SOCKET_FD, lambda: self.give_up(False, False))
+            elif self.flags:
+                _namespaces.heed_signals()
         os.setsid()  # signals to a process group cross pid namespaces: it must not be the judge's
         if network and self.own_network:
             _namespaces.loopback_up()

@@ -1,14 +1,6 @@
-"""The judge: one process per worker that holds the tests, the deadlines and the verdict.
+"""The judge: it holds the tests, the deadlines and the verdict, one program after another.
 
-    caller  ⇄  judge (this file)          ⇄  zygote (`_zygote`)
-                   ⇅ one socket per job (`_box`)  │ fork
-                   └──────────────────────────  child (`_harness`): the candidate
-
-The caller starts it as a clean interpreter and sends one configuration, then one program after another; each gets
-one execution back. The zygote is forked from here before the first program arrives, so no child ever inherits a
-test. When the caller hangs up, the judge kills what runs, removes its work directory and leaves.
-
-Standard library only, any Python from 3.8.
+`_boot` makes it, in a worker's process, once the zygote is forked; each program runs in a job of the zygote's (`_box`).
 """
 
 from __future__ import annotations
@@ -18,27 +10,18 @@ import faulthandler
 import importlib
 import os
 import random
-import resource
 import signal
-import socket
 import sys
 import time
 from types import FrameType
-from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 from codeeval.sandbox import (
     _calls,
-    _capabilities,
     _cgroup,
     _classify,
-    _codec,
-    _files,
     _headers,
-    _landlock,
     _languages,
-    _rlimits,
-    _root,
-    _seccomp,
     _stdio,
     _unittest,
     _warm,
@@ -49,14 +32,9 @@ from codeeval.sandbox._candidate import VALUE_TEXT, Candidate, bounded
 from codeeval.sandbox._foresight import Foresight
 from codeeval.sandbox._tree import MAX_STARVED
 
-__all__ = ["NOT_RUN", "main"]
-
-#: Exit code of a judge that leaves before it has begun with a program, should it have been sent one.
-NOT_RUN = 75
+__all__ = ["Judge", "Machine"]
 
 _TESTS = "<tests>"
-#: A small answer can make tests build something huge from it; the judge then gets a MemoryError, as the tests would.
-_JUDGE_BYTES = 4 << 30
 #: CPU seconds that the tests themselves may use, where the program's own limit isn't larger.
 _JUDGE_CPU_S = 10.0
 #: How often running tests are interrupted to see whether their time is up or the caller is gone.
@@ -65,182 +43,11 @@ _TICK_S = 0.5
 _LAST_TICK_S = 2.0
 
 
-def main(fd: int) -> None:
-    """Serve the caller on this descriptor until it hangs up."""
-    _reset_signals()
-    caller = _Caller(fd)
-    config = caller.receive()
-    if config is None:
-        return
-    outer = config["work"]
-    # The zygote replaces its directory when a program has removed it, but can't bring back one that we have removed.
-    work = os.path.join(outer, "box")
-    try:
-        os.umask(0o022)  # the caller's may have taken our own rights from what is made here
-        os.mkdir(work)
-        zygote = _zygote.start({**config, "work": work})
-    except BaseException as error:
-        caller.send({"fatal": "%s: %s" % (type(error).__name__, error)})
-        _files.remove(outer)
-        return
-    group = _group_of(zygote, config)
-    _shrink()
-    machine = _Machine()  # opens what it reads before the layers, which don't let /proc be read
-    boxed = _box_in(config, outer, group)
-    lost: Optional[ZygoteLost] = None
-    try:
-        caller.send({"ready": {**_describe(zygote), "judge": boxed, "groups": group.paths if group else []}})
-        judge = _Judge(caller, zygote, machine, group)
-        while True:
-            request = caller.receive()
-            if request is None:
-                return
-            caller.send(judge.judge(request))
-            if judge.is_worn:
-                sys.exit(NOT_RUN)
-    except (CallerGone, BrokenPipeError, ConnectionResetError):
-        return
-    except ZygoteLost as error:
-        lost = error
-        os.kill(zygote.pid, signal.SIGKILL)
-    finally:
-        zygote.channel.close()
-        status = os.waitpid(zygote.pid, 0)[1]
-        if group is not None:
-            group.remove()
-        _files.remove(outer)
-    os.write(2, b"the zygote died, its wait status was %d" % status)
-    sys.exit(1 if lost.started else NOT_RUN)
-
-
-def _reset_signals() -> None:
-    """Start with the signals that a program expects: what the caller ignores or blocks is inherited."""
-    for number in range(1, signal.NSIG):
-        try:
-            if signal.getsignal(number) is signal.SIG_IGN and number not in (signal.SIGPIPE, signal.SIGXFSZ):
-                signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
-        except (OSError, ValueError):
-            pass
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())
-
-
-def _shrink() -> None:
-    """Give up what the judge does not need, before the first test arrives."""
-    os.chdir("/")
-    null = os.open(os.devnull, os.O_RDWR)
-    for stream in (0, 1):
-        os.dup2(null, stream)
-    _rlimits.no_core_dumps()
-    files, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if files < 256:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (256 if most == resource.RLIM_INFINITY else min(256, most), most))
-    for kind, size in ((resource.RLIMIT_DATA, _JUDGE_BYTES), (resource.RLIMIT_FSIZE, 1 << 24)):
-        hard = resource.getrlimit(kind)[1]
-        resource.setrlimit(kind, (size if hard == resource.RLIM_INFINITY else min(size, hard), hard))
-    try:
-        with open("/proc/self/oom_score_adj", "w") as file:
-            file.write("900")
-    except OSError:
-        pass
-
-
-def _group_of(zygote: _zygote.Zygote, config: Dict[str, Any]) -> Optional[_cgroup.Group]:
-    """Put the zygote into a control group of its own; None where it is not wanted or can't be had, which is noted."""
-    if "cgroup" not in config["layers"]:
-        return None
-    group = None
-    try:
-        group = _cgroup.Group(os.path.basename(config["work"]), config["work_bytes"])
-        group.take(zygote.pid)
-    except OSError as error:
-        if group is not None:
-            group.remove()
-        zygote.missing["cgroup"] = str(error)
-        return None
-    zygote.layers.update(_cgroup.LAYERS)
-    return group
-
-
-def _box_in(config: Dict[str, Any], work: str, group: Optional[_cgroup.Group]) -> List[str]:
-    """Give up every right that running tests doesn't take; give the layers that were wanted and hold.
-
-    Tests are a benchmark's code, and what a hostile candidate answers passes through them. They import modules, so
-    what the interpreter reads stays readable; the one directory to write to is the one that must be removed at the end.
-    """
-    held: List[str] = []
-    parents = [os.path.dirname(work), *(group.parents if group else [])]
-    steps: Dict[str, Callable[[], None]] = {
-        "landlock": lambda: _landlock.Rules(
-            _root.outside(config["readable"]), [work, *_root.DEVICES], removable=parents, scoped=False
-        ).enter(),
-        "capabilities": lambda: _capabilities.Drop().enter(),
-        "seccomp": lambda: _seccomp.for_judges().enter(),
-    }
-    wanted = [name for name in steps if name in config["layers"]]
-    try:
-        if wanted:
-            _capabilities.no_new_privileges()
-        for name in wanted:
-            steps[name]()
-            held.append(name)
-    except (OSError, AttributeError):  # as in the zygote, which says why
-        pass
-    return held
-
-
-def _describe(zygote: _zygote.Zygote) -> Dict[str, Any]:
-    names: Set[str] = set()
-    for path in sys.path:
-        if os.path.isdir(path):
-            names.update(n for n in os.listdir(path) if n.endswith((".dist-info", ".egg-info", ".pth")))
-    return {
-        "python": sys.version.split()[0],
-        "implementation": sys.implementation.name,
-        "machine": os.uname().machine,
-        "executable": sys.executable,
-        "packages": sorted(names),
-        "hash_seed": os.environ.get("PYTHONHASHSEED", "random"),
-        "layers": zygote.layers,
-        "missing": zygote.missing,
-        "pid": os.getpid(),
-        "zygote_pid": zygote.pid,
-    }
-
-
 #: Runs the tests of a check against a program (judge, box, check, program) and raises where they don't hold.
-Tests = Callable[["_Judge", Box, Dict[str, Any], Dict[str, Any]], None]
+Tests = Callable[["Judge", Box, Dict[str, Any], Dict[str, Any]], None]
 
 
-class _Caller:
-    """The connection to the caller: frames as `multiprocessing.connection` has them below two gigabytes."""
-
-    def __init__(self, fd: int) -> None:
-        self.socket = socket.socket(fileno=fd)
-
-    def fileno(self) -> int:
-        return self.socket.fileno()
-
-    def receive(self) -> Any:
-        head = self._read(_codec.HEADER.size)
-        if head is None:
-            return None
-        text = self._read(_codec.HEADER.unpack(head)[0])
-        return None if text is None else _codec.unpack(text)
-
-    def send(self, message: Any) -> None:
-        self.socket.sendall(_codec.pack(message))
-
-    def _read(self, size: int) -> Optional[bytes]:
-        data = bytearray()
-        while len(data) < size:
-            more = self.socket.recv(min(size - len(data), 1 << 20))
-            if not more:
-                return None
-            data += more
-        return bytes(data)
-
-
-class _Machine:
+class Machine:
     """What the kernel says of this machine and of our share of it; zeros where it does not say."""
 
     def __init__(self) -> None:
@@ -274,13 +81,13 @@ def _opened(path: str) -> int:
         return -1
 
 
-class _Judge:
+class Judge:
     """Judges one program after another."""
 
     def __init__(
-        self, caller: _Caller, zygote: _zygote.Zygote, machine: _Machine, group: Optional[_cgroup.Group]
+        self, caller_fd: int, zygote: _zygote.Zygote, machine: Machine, group: Optional[_cgroup.Group]
     ) -> None:
-        self.caller = caller
+        self.caller_fd = caller_fd
         self.zygote = zygote
         self.machine = machine
         self.group = group
@@ -289,7 +96,7 @@ class _Judge:
         self.foresight = Foresight()
         self.builds = _languages.BuildCache()
         self.caches = _languages.CompilerCaches()
-        self.compilers = _warm.Compilers(caller.fileno(), zygote, group)
+        self.compilers = _warm.Compilers(caller_fd, zygote, group)
         self.headers = _headers.Headers()
         self.no_archive = os.open(os.devnull, os.O_RDONLY)
         #: Tests were interrupted at some point or other, which may have been in the middle of an import.
@@ -361,7 +168,7 @@ class _Judge:
             stdin: runs it as a whole program with this input, where there is one.
         """
 
-        def tests(judge: _Judge, box: Box, check: Dict[str, Any], program: Dict[str, Any]) -> None:
+        def tests(judge: Judge, box: Box, check: Dict[str, Any], program: Dict[str, Any]) -> None:
             _send(box, program, () if stdin is None else None)
             conduct(box)
 
@@ -373,8 +180,9 @@ class _Judge:
             memory_bytes, tasks = bounds(limits)
             more_bytes, more_tasks = self.compilers.reserve()
             more_bytes += self.headers.n_bytes
-            self.group.limit(memory_bytes + more_bytes, tasks + more_tasks + (archive is not None))
-        return Box(self.caller.fileno(), self.zygote, limits, stdin, archive)
+            more_tasks += archive is not None or limits["processes"] > 1  # the first process, as in a box
+            self.group.limit(memory_bytes + more_bytes, tasks + more_tasks)
+        return Box(self.caller_fd, self.zygote, limits, stdin, archive)
 
     def _run(
         self,
@@ -563,7 +371,7 @@ def _send(box: Box, program: Dict[str, Any], foreseen: Optional[Sequence[Any]] =
     box.send([program["files"][main], main, program["seed"], None if foreseen is None else list(foreseen)])
 
 
-def _run_split(judge: _Judge, box: Box, check: Dict[str, Any], program: Dict[str, Any]) -> None:
+def _run_split(judge: Judge, box: Box, check: Dict[str, Any], program: Dict[str, Any]) -> None:
     """Run the tests here, with the candidate's functions as proxies."""
     tests = check["source"]
     wanted = list(check["names"]) + list(check["modules"])
@@ -596,7 +404,7 @@ def _told(check: Dict[str, Any]) -> str:
     return "%s\n%s" % (check["setup"], check["source"]) if check["setup"] else str(check["source"])
 
 
-def _run_same_box(judge: _Judge, box: Box, check: Dict[str, Any], program: Dict[str, Any]) -> None:
+def _run_same_box(judge: Judge, box: Box, check: Dict[str, Any], program: Dict[str, Any]) -> None:
     """Have the child run the tests after the candidate, and hear from it that it reached their end."""
     _send(box, program)
     token = "%032x" % random.SystemRandom().getrandbits(128)
@@ -618,7 +426,7 @@ _CHECKS: Dict[Tuple[str, str], Tests] = {
 
 
 #: Kinds of which each program may need several runs; they give the whole execution.
-_BATCHES: Dict[Tuple[str, str], Callable[[_Judge, Dict[str, Any]], Dict[str, Any]]] = {
+_BATCHES: Dict[Tuple[str, str], Callable[[Judge, Dict[str, Any]], Dict[str, Any]]] = {
     ("language", "same box"): _languages.judge_language,
     ("calls", "values out"): _calls.judge_calls,
     ("stdio", "values out"): _stdio.judge_stdio,

@@ -71,8 +71,8 @@ LAYERS: Dict[str, str] = {
 }
 
 #: J: whole CPU seconds, memory bytes, file bytes, processes and threads together, whether it may have processes,
-#: whether a command that it runs may have none, whether it may have sockets.
-JOB = struct.Struct("!cqqqq???")
+#: whether it carries out a command, whether that may have none, whether it may have sockets.
+JOB = struct.Struct("!cqqqq????")
 #: Answer to C: CPU seconds.
 CLOCK = struct.Struct("!d")
 #: Answer to T: CPU seconds, the longest wait of one thread for a core in seconds, how many they are.
@@ -281,16 +281,15 @@ def _serve(channel: socket.socket, job: _job.Job, work: str, clean: Callable[[],
     pid = failed = 0
     services = _services.Services(job, work, work_bytes)
     processes = False
-    flags = job.flags
     while True:
         message, fds = _receive(channel)
         order = message[:1]
         if order == b"J":
-            _, cpu_s, memory_bytes, file_bytes, tasks, processes, alone, network = JOB.unpack(message)
+            _, cpu_s, memory_bytes, file_bytes, tasks, processes, command, alone, network = JOB.unpack(message)
             failed = 0
             tasks += services.count_tasks()
             try:
-                pid = job.start(processes, network)
+                pid = job.start(processes, command, network)
             except OSError as error:
                 pid, failed = 0, error.errno or -1
             if pid == 0 and not failed:
@@ -309,7 +308,7 @@ def _serve(channel: socket.socket, job: _job.Job, work: str, clean: Callable[[],
         elif order == b"M":
             channel.send(MEMORY.pack(_memory.held_bytes("/proc", job.pids(pid))))
         elif order == b"K":
-            channel.send(ENDED.pack(*_job.end(pid, failed, flags)))
+            channel.send(ENDED.pack(*job.end(pid, failed)))
             pid = 0
             job.leave(processes)
             if _is_used(work):
@@ -330,7 +329,7 @@ def _serve(channel: socket.socket, job: _job.Job, work: str, clean: Callable[[],
             channel.send(DONE.pack(_services.furnish(fds[0])))
             os.close(fds[0])
         else:
-            _job.end(pid, failed, flags)
+            job.end(pid, failed)
             services.end_all()
             os._exit(0)
 

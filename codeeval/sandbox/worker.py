@@ -54,7 +54,7 @@ sys.path[:] = [path for path in sys.path if path]
 for name, path in (("codeeval", sys.argv[2]), ("codeeval.sandbox", sys.argv[2] + "/sandbox")):
     module = sys.modules[name] = types.ModuleType(name)
     module.__path__ = [path]
-from codeeval.sandbox._judge import main
+from codeeval.sandbox._boot import main
 main(int(sys.argv[1]))
 """
 
@@ -77,9 +77,9 @@ _GRACE_S = 50.0
 _STOP_S = 2.0
 #: Beyond this, waiting for ever is as good, and what the system can do.
 _MAX_S = 1e6
-#: `_judge`'s exit code when it leaves before it has begun with a program.
+#: `_boot`'s exit code when it leaves before it has begun with a program.
 NOT_RUN = 75
-#: `_judge` ends itself by this signal when its tests are endless within one call into C; it leaves a note first,
+#: A judge ends itself by this signal when its tests are endless within one call into C; it leaves a note first,
 #: since where the caller ignores SIGCHLD, the system keeps no exit codes.
 ENDLESS, ENDLESS_NOTE = -signal.SIGVTALRM, "(most recent call first)"
 

@@ -1,4 +1,4 @@
-"""How a program that ends itself is reported. Where it may have processes it is pid 1, which the kernel spares."""
+"""How a program that ends itself is reported, whether it may have one process or several."""
 
 from __future__ import annotations
 
@@ -41,11 +41,8 @@ DEATHS = {
     ),
 }
 
-#: What the kernel drops without a chance to hear of it: the program lives on, and its tests decide.
-DROPPED = {DEATHS[name][0] for name in ("kill_kill", "kill_abrt", "kill_segv", "raise_segv", "faulthandler")}
 
-
-def has_pid_1(executor: LocalExecutor) -> bool:
+def has_pid_layer(executor: LocalExecutor) -> bool:
     return "pid" in executor.describe()["isolation"]["held"]
 
 
@@ -74,14 +71,15 @@ def test_a_program_that_ends_itself_has_the_status_that_a_user_expects(
 
 
 @pytest.mark.parametrize(("code", "status", "says"), DEATHS.values(), ids=DEATHS)
-def test_a_program_that_is_pid_1_and_ends_itself_never_passes(
+def test_so_has_one_that_may_have_several_processes(
     executor: LocalExecutor, code: str, status: Status, says: str
 ) -> None:
-    if not has_pid_1(executor):
+    if not has_pid_layer(executor):
         pytest.skip("more than one process needs the layer pid")
     execution = executor.run(program(f"def f(x):\n  {code}", replace(LIMITS, processes=4)))
 
-    assert execution.status is (FAILED if code in DROPPED else status), execution
+    assert execution.status is status, execution
+    assert says in execution.message, execution
 
 
 def test_a_program_sees_the_default_handlers_and_its_own_work(executor: LocalExecutor) -> None:
@@ -98,10 +96,66 @@ def test_a_program_sees_the_default_handlers_and_its_own_work(executor: LocalExe
     assert execution.passed, execution
 
 
+def test_a_program_with_processes_has_no_orphans_to_wait_for(executor: LocalExecutor) -> None:
+    """Its first process would get them: `wait` would give it children that it has never had, and they would pile up."""
+    if not has_pid_layer(executor):
+        pytest.skip("more than one process needs the layer pid")
+    code = """\
+import os, time
+def f(x):
+    end, other_end = os.pipe()
+    if os.fork() == 0:
+        for _ in range(20):
+            if os.fork() == 0:
+                time.sleep(0.05)
+                os._exit(0)
+        os._exit(0)
+    os.close(other_end)
+    os.wait()
+    os.read(end, 1)  # until all are gone
+    time.sleep(0.05)
+    try:
+        os.waitpid(-1, 0)
+        return "an orphan was ours"
+    except ChildProcessError:
+        names = [n for n in os.listdir("/proc") if n.isdigit()]
+        states = [open(f"/proc/{n}/stat").read().rpartition(")")[2].split()[0] for n in names]
+        return 2 if os.getpid() != 1 and "Z" not in states else (os.getpid(), states)
+"""
+
+    execution = executor.run(program(code, replace(LIMITS, processes=32)))
+
+    assert execution.passed, execution
+
+
+ATTACKS_ON_THE_FIRST = {
+    "kill": "os.kill(1, 9)",
+    "term": "os.kill(1, 15)",
+    "group": "os.killpg(0, 0)",
+    "memory": "open('/proc/1/mem', 'r+b')",
+    "descriptors": "os.listdir('/proc/1/fd')[3]",
+    "maps": "open('/proc/1/maps').read()[5]",
+    "stop": "os.kill(1, signal.SIGSTOP)",
+}
+
+
+@pytest.mark.parametrize("attack", ATTACKS_ON_THE_FIRST.values(), ids=ATTACKS_ON_THE_FIRST)
+def test_a_program_does_nothing_to_the_first_process_of_its_box(executor: LocalExecutor, attack: str) -> None:
+    if not has_pid_layer(executor):
+        pytest.skip("more than one process needs the layer pid")
+    code = f"import os, signal\ntry: {attack}\nexcept (OSError, IndexError): pass\ndef f(x): os._exit(7)"
+
+    execution = executor.run(program(code, replace(LIMITS, processes=4)))
+
+    assert (execution.status, execution.message) == (EXIT, "exited with code 7 before its tests were through"), (
+        execution
+    )
+
+
 @pytest.mark.parametrize("depth", [1, 2], ids=["child", "orphan"])
 def test_processes_that_a_program_leaves_behind_end_with_it(executor: LocalExecutor, depth: int) -> None:
     """One that sleeps past the verdict would hold the pipe's end, and write to it, when it woke."""
-    if not has_pid_1(executor):
+    if not has_pid_layer(executor):
         pytest.skip("more than one process needs the layer pid")
     fork = "if os.fork() == 0:\n  " + ("if os.fork(): os._exit(0)\n  " if depth == 2 else "")
     code = "import os, time\n" + fork + "os.setsid()\n  time.sleep(60)\n  os._exit(0)\ndef f(x): return 2"
