@@ -1,6 +1,8 @@
 """Run many programs, some of them hanging or bombs, and show that nothing is left: no process, file, mount or memory.
 
-    python bench/soak.py [programs]     50,000 by default: 2.5 % loop, 2.5 % sleep, 1 % fork bombs, 1 % memory bombs
+    python bench/soak.py [programs [workers]]     by default 50,000 and 2
+
+Of the programs, 2.5 % loop, 2.5 % sleep, 1 % are fork bombs and 1 % memory bombs.
 
 Prints Markdown tables and, at the end, what leaked; exits with 1 where anything did or a verdict was wrong.
 """
@@ -27,7 +29,6 @@ from codeeval.program import Check, Limits, Program, Strength
 LIMITS = Limits(cpu_s=0.5, wall_s=2.0, memory_bytes=512 << 20)
 TEST = "assert f(1) == 2\nassert f([1])[0] == 1"
 CHECK = Check(kind="script", strength=Strength.SPLIT, source=TEST, entry_point="f")
-WORKERS = 2
 #: Rows of the table, and the samples of throughput from which its drift is told.
 PARTS = 10
 
@@ -124,7 +125,7 @@ def children() -> list[int]:
     return found
 
 
-def main(count: int) -> int:
+def main(count: int, n_workers: int) -> int:
     pr_set_child_subreaper = 36
     ctypes.CDLL(None).prctl(pr_set_child_subreaper, 1, 0, 0, 0)  # so that orphans become our children, and are seen
     before = Left.now()
@@ -132,7 +133,7 @@ def main(count: int) -> int:
     ends: Counter[str] = Counter()
     wrong: Counter[str] = Counter()
     part = max(200, count // PARTS // 200 * 200)
-    with LocalExecutor(workers=WORKERS) as executor:
+    with LocalExecutor(workers=n_workers) as executor:
         start_s = last_s = time.monotonic()
         for done, (index, execution) in enumerate(executor.execute(programs(count)), 1):
             ends[execution.status.value] += 1
@@ -145,7 +146,7 @@ def main(count: int) -> int:
                 last_s = now_s
         wall_s = time.monotonic() - start_s
     after = Left.now()
-    print(f"{count} programs, {WORKERS} workers, cpu_s={LIMITS.cpu_s}, wall_s={LIMITS.wall_s}: {wall_s:.0f} s")
+    print(f"{count} programs, {n_workers} workers, cpu_s={LIMITS.cpu_s}, wall_s={LIMITS.wall_s}: {wall_s:.0f} s")
     print(f"ended as {dict(ends)}; wrong verdicts: {dict(wrong) or 'none'}\n")
     print("| programs | programs/s | caller's RSS, MB | workers' RSS, MB |")
     print("|---:|---:|---:|---:|")
@@ -209,5 +210,6 @@ def _is_ours(path: Path) -> bool:
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as own:  # apart from what other programs do on this machine
         tempfile.tempdir = own
-        code_of_exit = main(int(sys.argv[1]) if len(sys.argv) > 1 else 50_000)
+        given = [int(text) for text in sys.argv[1:]]
+        code_of_exit = main(*given, *(50_000, 2)[len(given) :])
     sys.exit(code_of_exit)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import codeeval as ce
+from codeeval.assembly import go_program
 from codeeval.benchmarks.humanevalpack import IMPORTS, describe
 
 HEAD = "\n\ndef area(r: float) -> float:\n"
@@ -236,6 +237,19 @@ def test_go_program_has_one_package_and_the_imports_that_it_uses(tmp_path: Path)
     assert documented.code.startswith(f'package main\n\nimport (\n{imports}\t"math"\n)\n\n')
     assert bare.code.startswith(f'package main\n\nimport (\n{imports}\t"strings"\n)\n\nfunc Twice(')
     assert "func main" not in documented.code
+
+
+def test_an_import_that_the_prompt_of_a_go_problem_shows_is_no_mistake_of_the_answer(tmp_path: Path) -> None:
+    program = judged(other(tmp_path, "go", GO), "\n    return 2 * x\n}\n")
+
+    assert '"math"' not in program.code
+
+
+def test_an_import_of_the_answers_own_that_nothing_uses_stays_its_mistake() -> None:
+    header = 'package main\nimport "math"\n'
+
+    assert '"os"' in go_program(header, 'import "os"\nfunc F() {}', "")
+    assert '"math"' not in go_program(header, 'import "math"\nfunc F() {}', "")
 
 
 @pytest.mark.parametrize(

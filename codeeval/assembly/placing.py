@@ -180,16 +180,20 @@ def _at_top_level(code: str, pattern: str) -> str:
 def go_program(header: str, code: str, tests: str) -> str:
     """Give a Go file of a header (package and imports), code that may have its own, and tests.
 
-    Go refuses imports that nothing uses, so the header's are taken as far as they are used, and so are the code's
-    that only its own `main` or tests used; what the code never used stays, for the mistake is its author's.
+    Go refuses imports that nothing uses, so the header's are taken as far as they are used, whether the code repeats
+    them or not, and so are the code's that only its own `main` or tests used; what the code never used stays, for the
+    mistake is its author's.
     """
     package = re.search(r"^[ \t]*package[ \t]+(\w+)", header, re.MULTILINE)
     body = _without_main(_GO_IMPORTS.sub("", _GO_PACKAGE.sub("", code)), "go").strip()
     program = f"{body}\n\n{_GO_IMPORTS.sub('', _GO_PACKAGE.sub('', tests)).strip()}\n"
     used = masked(program, "go")
     unmerged = masked(_GO_IMPORTS.sub("", code), "go")
-    kept = {spec: None for spec in (*_go_imports(header), *_go_imports(tests)) if _uses(used, spec)}
-    kept |= {spec: None for spec in _go_imports(code) if _uses(used, spec) or not _uses(unmerged, spec)}
+    given = dict.fromkeys((*_go_imports(header), *_go_imports(tests)))
+    kept = {spec: None for spec in given if _uses(used, spec)}
+    kept |= {
+        spec: None for spec in _go_imports(code) if _uses(used, spec) or not (spec in given or _uses(unmerged, spec))
+    }
     imports = "".join(f"\t{spec}\n" for spec in kept)
     return f"package {package[1] if package else 'main'}\n\n" + (f"import (\n{imports})\n\n" if kept else "") + program
 

@@ -180,7 +180,11 @@ def test_chat_answers_mostly_pass(data_dir: Path, language: str) -> None:
 PACK = {"cpp": "CPP", "go": "Go", "java": "Java", "js": "JavaScript", "rust": "Rust"}
 #: Task ids of HumanEvalPack whose canonical solution fails here, or whose buggy one passes, and why.
 CANONICAL_FAILS: dict[str, str] = {}
-BUGGY_PASSES: dict[str, str] = {}
+BUGGY_PASSES: dict[str, str] = {
+    "CPP/23": "the tests call strlen with literals, for which the C library's function is the better match",
+}
+#: Both look at two keys of a map, whose order is random: either may pass or fail.
+RANDOM = {"Go/95"}
 
 
 @pytest.mark.parametrize("language", PACK)
@@ -224,6 +228,7 @@ def test_solutions_of_humanevalpack_pass_and_bugs_fail(data_dir: Path, language:
 
     ours = {a.sample.task_id for a in results if a.sample.index == 0 and not a.passed}
     bugs = {a.sample.task_id for a in results if a.sample.index == 1 and a.passed}
-    assert ours == {task_id for task_id in CANONICAL_FAILS if task_id.startswith(f"{PACK[language]}/")}
-    assert bugs == {task_id for task_id in BUGGY_PASSES if task_id.startswith(f"{PACK[language]}/")}
+    of_language = {problem.task_id for problem in problems}
+    assert ours - RANDOM == CANONICAL_FAILS.keys() & of_language
+    assert bugs - RANDOM == BUGGY_PASSES.keys() & of_language
     assert results.n_unjudged == 0
