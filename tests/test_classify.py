@@ -116,6 +116,16 @@ NOTHING = dict.fromkeys(
         ({"stage": "build", "stderr": "warning"}, {"failed_stderr": "(?s)."}, "passed", ""),
         ({"stage": "build", "wait_status": exited(1)}, {"exit_code": False}, "compile_error", ""),
         ({"stage": "build", "wait_status": exited(1), "stderr": "m.c:1: error: x"}, {}, "compile_error", "error: x"),
+        (
+            {
+                "stage": "build",
+                "wait_status": exited(1),
+                "stderr": "m.rkt:3:2: g: unbound\n location...:\n m.rkt:3:2\n",
+            },
+            {},
+            "compile_error",
+            "m.rkt:3:2: g: unbound",
+        ),
         ({"stage": "build", "wait_status": signal.SIGSEGV}, {}, "broken", "the compiler died of SIGSEGV"),
         ({"stderr": "x", "is_stderr_whole": False}, {"failed_stderr": "FAIL"}, "output_exceeded", "stdout_bytes"),
         ({"stdout": "x", "is_stdout_whole": False}, {"failed_stderr": "FAIL"}, "passed", ""),

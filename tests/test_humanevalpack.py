@@ -64,6 +64,35 @@ def test_prompts_are_those_of_the_bigcode_harness(tmp_path: Path, task: str, for
     assert problem.stop == ("\nclass", "\ndef", "\n#", "\n@", "\nprint", "\nif", "\nassert", "<|endoftext|>")
 
 
+@pytest.mark.parametrize(("form", "between"), [("wizardcoder", "\n"), ("instructcodet5p", "")])
+def test_a_prompt_in_alpacas_form_has_an_instruction_and_a_response(tmp_path: Path, form: str, between: str) -> None:
+    problem = load(tmp_path, form=form)[0]
+
+    assert problem.prompt.endswith(
+        f"\n\n### Instruction:\n{ROW['instruction']}\n\n### Response:{between}{DOCUMENTED}".rstrip()
+    )
+
+
+@pytest.mark.parametrize(("task", "head"), [("fix-tests", HEAD), ("fix-docs", DOCUMENTED)])
+def test_a_fix_may_be_put_as_a_commit(tmp_path: Path, task: str, head: str) -> None:
+    before = f"{head}{ROW['buggy_solution']}" + (f"\n{ROW['test']}" if task == "fix-tests" else "")
+    commit = load(tmp_path, task=task, form="starcodercommit")[0]
+    file = load(tmp_path, task=task, form="file")[0]
+
+    assert commit.prompt == (f"<commit_before>{before}<commit_msg>Fix bugs in area.<commit_after>{head}".strip())
+    parts = [
+        "<file_name>",
+        "area.py",
+        "<commit_before>",
+        before,
+        "<commit_msg>",
+        "Fix bugs in area.<commit_after>",
+        head,
+    ]
+    assert file.prompt == "\n".join(parts).strip()
+    assert commit.stop[-1] == file.stop[-1] == "<commit_before>"
+
+
 @pytest.mark.parametrize(("task", "form"), [(task, form) for task, form, _ in PROMPTS])
 def test_the_solution_passes_and_the_bug_fails(tmp_path: Path, task: str, form: str) -> None:
     """Neither imports math: the harness' imports stand before every program."""
@@ -130,6 +159,7 @@ def test_several_descriptions_are_problems_of_their_own(tmp_path: Path) -> None:
         ({"task": "fix"}, "tasks .*'fix-tests'.*but got 'fix'"),
         ({"form": "chat"}, "forms .*'octocoder'.*but got 'chat'"),
         ({"task": "fix-docs", "form": "continue"}, "says nothing of 'fix-docs'"),
+        ({"form": "file"}, "none of in 'synthesize'"),
         ({"task": "explain-synthesize"}, "needs them; got 'explain-synthesize' without"),
         ({"descriptions": {}}, "belong to task='explain-synthesize'.*got 'synthesize' with"),
     ],
@@ -146,6 +176,11 @@ def test_choices_that_do_not_go_together_are_refused(tmp_path: Path, options: di
         ("starchat", "<|system|>\n<|end|>\n<|user|>\n", "<|end|>\n<|assistant|>\n", ("<|end|>",)),
         ("starcodercommit", "<commit_before><commit_msg>", "<commit_after>", ("<commit_before>",)),
         ("codellama", "[INST] ", " [/INST] ", ()),
+        ("codellama-70b", "Source: user\n\n ", " <step> Source: assistant\nDestination: user \n\n", ("<step>",)),
+        ("tulu", "<|user|>\n", "\n<|assistant|>\n", ()),
+        ("zephyr", "<|user|>\n", "</s>\n<|assistant|>\n", ("</s>",)),
+        ("codegemma", "<start_of_turn>user\n", "<end_of_turn>\n<start_of_turn>model\n", ("<end_of_turn>",)),
+        ("aurora-m", "### Instruction:\n", "\n### Response:\n", ()),
         ("chatml", "<|im_start|>user\n", "<|im_end|>\n<|im_start|>assistant\n", ("<|im_end|>",)),
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import PurePath
 from types import MappingProxyType
 from typing import Any, NoReturn
 
@@ -18,17 +19,41 @@ __all__ = ["describe", "humanevalpack", "humanevalpack_python"]
 
 TASKS = ("synthesize", "fix-tests", "fix-docs", "explain-describe", "explain-synthesize")
 #: Form → what surrounds the text and the head that the answer continues; all as the BigCode harness has them.
+_ALPACA = (
+    "Below is an instruction that describes a task. Write a response that appropriately completes the request.\n\n"
+    "### Instruction:\n{asked}\n\n### Response:"
+)
 _TEMPLATES: Mapping[str, str] = {
     "octocoder": "Question: {asked}\n\nAnswer:\n{head}",
     "octogeex": "Question: {stripped}\n\nAnswer:\n{head}",
     "starchat": "<|system|>\n<|end|>\n<|user|>\n{asked}<|end|>\n<|assistant|>\n{head}",
     "starcodercommit": "<commit_before><commit_msg>{asked}<commit_after>{head}",
+    "instructcodet5p": _ALPACA + "{head}",
+    "wizardcoder": _ALPACA + "\n{head}",
     "codellama": "[INST] {stripped} [/INST] {head}",
+    "codellama-70b": "Source: user\n\n {stripped} <step> Source: assistant\nDestination: user \n\n{head}",
+    "tulu": "<|user|>\n{stripped}\n<|assistant|>\n{head}",
+    "zephyr": "<|user|>\n{asked}</s>\n<|assistant|>\n{head}",
+    "codegemma": "<start_of_turn>user\n{stripped}<end_of_turn>\n<start_of_turn>model\n{head}",
+    "aurora-m": "### Instruction:\n{stripped}\n### Response:\n{head}",
     "chatml": "<|im_start|>user\n{asked}<|im_end|>\n<|im_start|>assistant\n{head}",
 }
-FORMS = ("continue", "instruct", *_TEMPLATES)
+#: Those in which a bug is fixed as a commit does it: what was there before, why it changes, what is there after.
+_COMMITS: Mapping[str, str] = {
+    "starcodercommit": "<commit_before>{shown}<commit_msg>{instruction}<commit_after>{head}",
+    "file": "<file_name>\n{file}\n<commit_before>\n{shown}\n<commit_msg>\n{instruction}<commit_after>\n{head}",
+}
+FORMS = ("continue", "instruct", *_TEMPLATES, "file")
 #: What a model of this form says when it is through.
-_FORM_STOPS = {"starchat": "<|end|>", "starcodercommit": "<commit_before>", "chatml": "<|im_end|>"}
+_FORM_STOPS = {
+    "starchat": "<|end|>",
+    "starcodercommit": "<commit_before>",
+    "file": "<commit_before>",
+    "codellama-70b": "<step>",
+    "zephyr": "</s>",
+    "codegemma": "<end_of_turn>",
+    "chatml": "<|im_end|>",
+}
 PROTOCOL = "humanevalpack"
 #: What the BigCode harness imports for every Python candidate, but for numpy, which the interpreter need not have.
 IMPORTS = "".join(
@@ -131,8 +156,9 @@ def humanevalpack(
             `"explain-synthesize"` (the function from these words).
         form: `"instruct"` (the text, an empty line, the head), `"octocoder"` (the same between `Question:` and
             `Answer:`) or, for synthesize only, `"continue"` (the head alone, as a base model wants it). Also
-            `"octogeex"`, `"starchat"`, `"starcodercommit"`, `"codellama"` and `"chatml"`, with these models' own
-            marks; the answer then begins after the head as well.
+            `"octogeex"`, `"starchat"`, `"starcodercommit"`, `"instructcodet5p"`, `"wizardcoder"`, `"codellama"`,
+            `"codellama-70b"`, `"tulu"`, `"zephyr"`, `"codegemma"`, `"aurora-m"` and `"chatml"`, with these models' own
+            marks, and for the two fix tasks `"file"`; the answer then begins after the head as well.
         descriptions: for explain-synthesize: task id → what a model answered in explain-describe, or several answers.
             They are cut to the docstring's length and lose what they quote of the solution. Several answers become
             problems of their own, `Python/0/0`, `Python/0/1` …; pass@1 over all is then the score.
@@ -239,6 +265,8 @@ def _check_choice(name: str, task: str, form: str, descriptions: object) -> None
         raise ValueError(f"{name} has the forms {list(FORMS)}, but got {form!r}")
     if form == "continue" and task != "synthesize":
         raise ValueError(f"form='continue' shows the function's head alone, which says nothing of {task!r}")
+    if form == "file" and not task.startswith("fix-"):
+        raise ValueError(f"form='file' shows a file before it is fixed, which there is none of in {task!r}")
     if (task == "explain-synthesize") != (descriptions is not None):
         raise ValueError(
             f"descriptions={{task_id: answer}} belong to task='explain-synthesize', which needs them; got {task!r} "
@@ -255,16 +283,26 @@ class _Ask:
     form: str
 
     def synthesize(self, row: Row) -> Problem:
-        return self._problem(row, row["task_id"], row["prompt"], row["instruction"])
+        prompt = _prompt(self.form, row["prompt"], row["instruction"], None)
+        return self._problem(row, row["task_id"], row["prompt"], prompt)
 
     def fix_tests(self, row: Row) -> Problem:
         head = self._declared(row)
         shown = f"{head}{row['buggy_solution']}\n{row['test']}"
-        return self._problem(row, row["task_id"], head, f"Fix bugs in {row['entry_point']}.", shown)
+        return self._fix(row, head, shown)
 
     def fix_docs(self, row: Row) -> Problem:
         shown = row["prompt"] + row["buggy_solution"]
-        return self._problem(row, row["task_id"], row["prompt"], f"Fix bugs in {row['entry_point']}.", shown)
+        return self._fix(row, row["prompt"], shown)
+
+    def _fix(self, row: Row, head: str, shown: str) -> Problem:
+        instruction = f"Fix bugs in {row['entry_point']}."
+        if self.form in _COMMITS:
+            file = row["entry_point"] + PurePath(languages.get(self.short).main).suffix
+            prompt = _COMMITS[self.form].format(shown=shown, instruction=instruction, head=head, file=file).strip()
+        else:
+            prompt = _prompt(self.form, head, instruction, shown)
+        return self._problem(row, row["task_id"], head, prompt)
 
     def describe(self, row: Row) -> Problem:
         size = len(row["docstring"])
@@ -287,15 +325,15 @@ class _Ask:
         for number, answer in enumerate([answers] if isinstance(answers, str) else answers):
             task_id = row["task_id"] if isinstance(answers, str) else f"{row['task_id']}/{number}"
             shown = describe(answer, row, stop=self.part.stop)
-            yield self._problem(row, task_id, self._declared(row), instruction, shown)
+            head = self._declared(row)
+            yield self._problem(row, task_id, head, _prompt(self.form, head, instruction, shown))
 
     def _declared(self, row: Row) -> str:
         declaration: str = row["declaration"]
         return self.part.before_declaration + declaration
 
-    def _problem(self, row: Row, task_id: str, head: str, instruction: str, shown: str | None = None) -> Problem:
+    def _problem(self, row: Row, task_id: str, head: str, prompt: str) -> Problem:
         """Give a problem whose answer continues a function's head."""
-        prompt = _prompt(self.form, head, instruction, shown)
         prefix = self.part.header + head.rstrip()
         stop = self.part.stop + ((_FORM_STOPS[self.form],) if self.form in _FORM_STOPS else ())
         canonical_solution = "\n" + row["canonical_solution"]

@@ -192,8 +192,13 @@ def telling_line(end: CommandEnd, wanted: str = "") -> str:
     return ""
 
 
-#: A named exception with what it says; a compiler's complaint; anything that sounds like one.
-_TELLING = (r"\w(Error|Exception)\b.*[:(]", r"(?i)\berror\b *[:(\[]", r"(?i)\berrors?\b|exception|assert|panic|fail")
+#: A named exception with what it says; a compiler's complaint; anything that sounds like one; a place with a remark.
+_TELLING = (
+    r"\w(Error|Exception)\b.*[:(]",
+    r"(?i)\berror\b *[:(\[]",
+    r"(?i)\berrors?\b|exception|assert|panic|fail",
+    r"^[^\s:]+:\d+:\d+:? \S",
+)
 
 
 def _found(pattern: str, text: str) -> bool:
