@@ -56,6 +56,14 @@ def read_only() -> None:
     _cover(Path("/tmp"), "1777")
 
 
+def no_cgroup() -> None:
+    """Let control groups be seen and none be made or changed, as in a container."""
+    for line in Path("/proc/self/mountinfo").read_text().splitlines():
+        fields = line.split()
+        if fields[fields.index("-") + 1].startswith("cgroup"):
+            _namespaces.read_only(fields[4])
+
+
 def user() -> None:
     """Prepare for becoming somebody who owns nothing: open the way to the interpreter, then let go of root.
 
@@ -82,12 +90,22 @@ def no_namespaces() -> None:
 CONDITIONS: dict[str, Callable[[], None]] = {
     "root": lambda: None,
     "no-shm": no_shm,
+    "no-cgroup": no_cgroup,
     "user": user,
     "read-only": read_only,
     "no-namespaces": no_namespaces,
 }
 #: What `nox -s conditions` runs.
-ALL = ("root", "user", "no-namespaces", "user+no-namespaces", "no-shm", "read-only", "user+read-only+no-shm")
+ALL = (
+    "root",
+    "user",
+    "no-namespaces",
+    "user+no-namespaces",
+    "no-shm",
+    "no-cgroup",
+    "read-only",
+    "user+read-only+no-shm",
+)
 
 
 def run(names: Iterable[str], command: Sequence[str]) -> int:
@@ -129,7 +147,7 @@ def _become(names: Sequence[str], temporary: str, command: Sequence[str]) -> Non
     if is_root and "user" in names:
         os.chown(temporary, NOBODY, NOBODY)
     tempfile.tempdir = temporary
-    if {"no-shm", "read-only", "user"} & set(names) and not (names == ["user"] and not is_root):
+    if {"no-shm", "no-cgroup", "read-only", "user"} & set(names) and not (names == ["user"] and not is_root):
         _own_mounts(temporary)
     for name in names:
         if name != "no-namespaces":

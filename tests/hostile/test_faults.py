@@ -172,6 +172,32 @@ def test_a_process_that_the_machine_refuses_is_our_fault(place: list[str]) -> No
     assert "the child could not be started: Resource temporarily unavailable" in refused[1]
 
 
+UNGROUPED = """
+import json
+from codeeval.executors.local import LocalExecutor
+from codeeval.problem import Problem
+from codeeval.program import Limits, Strength
+problem = Problem.from_test(
+    "fault/0", "", "assert f(1) == 2", "f", strength=Strength.SPLIT, limits=Limits(memory_bytes=256 << 20, cpu_s=2)
+)
+def program(code):
+    return problem.suites["tests"].program(code, problem=problem, limits=problem.limits)
+with LocalExecutor(workers=1) as executor:
+    right = executor.run(program("def f(x): return 2")).status.value
+    bomb = executor.run(program("kept = []\\ndef f(x):\\n  while True: kept.append(bytearray(1 << 26))")).status.value
+    isolation = executor.describe()["isolation"]
+print(json.dumps([right, bomb, isolation["held"], str(isolation["missing"])]))
+"""
+
+
+def test_a_control_group_that_the_machine_refuses_is_told_and_programs_are_judged_without() -> None:
+    right, bomb, held, missing = in_place(["no-cgroup"], UNGROUPED)
+
+    assert (right, bomb) == ("passed", "memory_exceeded")
+    assert "cgroup" not in held
+    assert "cgroup" in missing
+
+
 FULL = """
 import errno, json, os, tempfile
 from codeeval.sandbox import _namespaces
