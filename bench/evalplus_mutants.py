@@ -22,6 +22,7 @@ import random
 import subprocess
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -202,7 +203,9 @@ def mutants(dataset: str, rows: Mapping[str, Mapping[str, Any]]) -> Iterator[Mut
 
 def _changed(task_id: str, code: str, draw: random.Random) -> Iterator[Mutant]:
     """Change one operator, constant or branch of a solution."""
-    tree = ast.parse(code)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of escapes in somebody else's strings
+        tree = ast.parse(code)
     sites = [node for node in ast.walk(tree) if isinstance(node, _SITES)]
     if not sites:
         return
