@@ -187,3 +187,44 @@ def test_what_merely_looks_like_cases_is_refused(cases: Any) -> None:
 def test_a_comparison_of_values_is_refused() -> None:
     with pytest.raises(ValueError, match="for what functions give"):
         StdioSuite.of(SUMS, oracle="close")
+
+
+MANY = Limits(cpu_s=5.0, wall_s=20.0, processes=8, threads=8)
+
+
+@pytest.mark.parametrize(
+    ("code", "output"),
+    [
+        ("import os\nos.fork()\nprint(2)", "2\n2\n"),
+        ("import os, time\nif os.fork() == 0: time.sleep(0.02)\nprint(2)", "2\n2\n"),
+        ("import os\nos.system('echo 2 &')", "2\n"),
+    ],
+)
+def test_what_children_print_after_their_parent_has_ended_is_output_too(
+    executor: LocalExecutor, code: str, output: str
+) -> None:
+    """Who reads a pipe to its end hears them; without a moment's patience, it is a race."""
+    ends = [judged(executor, code, [("", output)], MANY) for _ in range(10)]
+
+    assert [end.message for end in ends if not end.passed] == []
+
+
+def test_a_child_that_stays_holds_up_the_verdict_by_a_moment_only(executor: LocalExecutor) -> None:
+    execution = judged(executor, "import os, time\nif os.fork() == 0: time.sleep(60)\nprint(2)", [("", "2\n")], MANY)
+
+    assert execution.passed, execution
+    assert execution.wall_s < 5.0
+
+
+def test_processes_may_be_started_afresh_from_the_programs_file(executor: LocalExecutor) -> None:
+    code = """
+import multiprocessing
+def double(n): return 2 * n
+if __name__ == "__main__":
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        print(sum(pool.map(double, [1, 2])))
+"""
+
+    execution = judged(executor, code, [("", "6\n")], MANY)
+
+    assert execution.passed, execution

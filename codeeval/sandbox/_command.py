@@ -53,7 +53,7 @@ def serve(order: Dict[str, Any], send: Callable[[List[Any]], None], confine: Cal
     os.close(theirs)
     said = os.read(trouble, 4096)
     os.close(trouble)
-    status, usage = _reaper.outlive(pid)
+    status, user_s, system_s, peak_bytes = _reaper.outlive(pid)
     if said:
         send(["unstarted", said.decode("utf-8", "replace")])
         return
@@ -63,7 +63,7 @@ def serve(order: Dict[str, Any], send: Callable[[List[Any]], None], confine: Cal
             _pack(order["collect"])
         except OSError as error:
             lost = str(error)
-    send(["ended", status, usage.ru_utime, usage.ru_stime, usage.ru_maxrss * 1024, lost])
+    send(["ended", status, user_s, system_s, peak_bytes, lost])
 
 
 def _become(argv: List[str], env: Dict[str, str], trouble: int, confine: Callable[[], None]) -> None:

@@ -12,7 +12,8 @@ __all__ = ["empty", "remove"]
 def empty(directory: str) -> None:
     """Delete everything in a directory: links are not followed, and what its owner made unreadable goes too.
 
-    It holds one directory open at a time and knows no recursion, so that nothing is too deep or too wide.
+    The directory itself is made anew where that can be, for what its owner may have set on it shows in no listing. It
+    holds one directory open at a time and knows no recursion, so that nothing is too deep or too wide.
 
     Raises:
         OSError: something can't be deleted.
@@ -42,6 +43,11 @@ def empty(directory: str) -> None:
                 os.rmdir(names.pop(), dir_fd=fd)
     finally:
         os.close(fd)
+    try:
+        os.rmdir(directory)
+    except OSError:  # what is mounted stays, and so does what lies where nothing may be removed
+        return
+    os.mkdir(directory, 0o700)
 
 
 _DIRECTORY = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)

@@ -143,8 +143,8 @@ class _Child:
             _command.serve(program, self.send, confine)
             return
         calls = program.pop()
-        if calls is None:
-            self.run_as_main(program)
+        if type(calls) is dict:
+            self.run_as_main(program, **calls)
         if type(calls) is str:
             _testroom.serve(self, program, calls)
             return
@@ -211,13 +211,21 @@ class _Child:
             return False
         return True
 
-    def run_as_main(self, program: List[Any]) -> NoReturn:
-        """Run the candidate as the whole program that it is, and exit as it does."""
+    def run_as_main(self, program: List[Any], file: bool) -> NoReturn:
+        """Run the candidate as the whole program that it is, and exit as it does.
+
+        Args:
+            program: its text, the name of its file, its seed.
+            file: whether it lies there, too.
+        """
         import atexit
 
         module = types.ModuleType("__main__")
         code_text, self.filename, seed = program
-        module.__file__ = self.filename
+        module.__file__ = os.path.abspath(self.filename)
+        if file:
+            with open(module.__file__, "w", encoding="utf-8", errors="surrogatepass") as text:
+                text.write(code_text)
         sys.modules["__main__"] = module
         sys.argv = [self.filename]
         random.seed(seed)

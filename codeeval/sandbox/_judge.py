@@ -182,7 +182,7 @@ class Judge:
             more_bytes += self.headers.n_bytes
             more_tasks += archive is not None or limits["processes"] > 1  # the first process, as in a box
             self.group.limit(memory_bytes + more_bytes, tasks + more_tasks)
-        return Box(self.caller_fd, self.zygote, limits, stdin, archive)
+        return Box(self.caller_fd, self.zygote, limits, stdin, archive, self.group)
 
     def _run(
         self,
@@ -368,7 +368,9 @@ class Judge:
 def _send(box: Box, program: Dict[str, Any], foreseen: Optional[Sequence[Any]] = ()) -> None:
     """Hand the candidate to the child, with the calls that it is to make unasked; None runs it as a whole program."""
     main = program["main"]
-    box.send([program["files"][main], main, program["seed"], None if foreseen is None else list(foreseen)])
+    # Several processes may start each other from the file that the program lies in.
+    calls = {"file": box.limits["processes"] > 1} if foreseen is None else list(foreseen)
+    box.send([program["files"][main], main, program["seed"], calls])
 
 
 def _run_split(judge: Judge, box: Box, check: Dict[str, Any], program: Dict[str, Any]) -> None:

@@ -39,6 +39,9 @@ _COMMON = {
     "mount_setattr": 442,
     "quotactl_fd": 443,
     "memfd_secret": 447,
+    "setxattrat": 463,
+    "removexattrat": 466,
+    "file_setattr": 469,
 }
 _X86_64 = {
     "ptrace": 101,
@@ -87,6 +90,12 @@ _X86_64 = {
     "shmget": 29,
     "semget": 64,
     "msgget": 68,
+    "setxattr": 188,
+    "lsetxattr": 189,
+    "fsetxattr": 190,
+    "removexattr": 197,
+    "lremovexattr": 198,
+    "fremovexattr": 199,
 }
 _AARCH64 = {
     "ptrace": 117,
@@ -130,6 +139,12 @@ _AARCH64 = {
     "shmget": 194,
     "semget": 190,
     "msgget": 186,
+    "setxattr": 5,
+    "lsetxattr": 6,
+    "fsetxattr": 7,
+    "removexattr": 14,
+    "lremovexattr": 15,
+    "fremovexattr": 16,
 }
 _MACHINES: Dict[str, Tuple[int, Dict[str, int]]] = {
     "x86_64": (0xC000003E, {**_X86_64, **_COMMON}),
@@ -137,8 +152,20 @@ _MACHINES: Dict[str, Tuple[int, Dict[str, int]]] = {
 }
 #: Of setrlimit and prlimit64.
 _LIMITS = {"x86_64": (160, 302), "aarch64": (164, 261)}
+#: sched_setparam, sched_setscheduler, sched_setaffinity, sched_setattr: the first argument names a process.
+_SCHEDULE = {"x86_64": (142, 144, 203, 314), "aarch64": (118, 119, 122, 274)}
+#: setpriority and ioprio_set: the first argument says what kind of thing the second one names, and one kind is a user.
+_PRIORITY = {"x86_64": ((141, 2), (251, 3)), "aarch64": ((140, 2), (30, 3))}
+_IOCTL = {"x86_64": 16, "aarch64": 29}
+#: FS_IOC_SETFLAGS, its old form, FS_IOC_FSSETXATTR.
+_SET_FLAGS = (0x40086602, 0x40046602, 0x401C5820)
 #: Refused as if the kernel did not have them.
 _UNKNOWN = ("clone3", "memfd_secret")
+#: Refused as if the file system could not do it: no listing shows what these leave on a directory, access lists above
+#: all, which hold for whatever is made in it later.
+_ATTRIBUTES = frozenset(
+    "setxattr lsetxattr fsetxattr removexattr lremovexattr fremovexattr setxattrat removexattrat file_setattr".split()
+)
 _X32_BIT = 0x40000000
 #: What a zygote needs to start a job, and so only the job's own filter can refuse.
 _OF_JOBS = (
@@ -238,16 +265,56 @@ def _common() -> List[_Instruction]:
         program += [(_JUMP_AT_LEAST, 0, 1, _X32_BIT), (_RETURN, 0, 0, _ERRNO | errno.ENOSYS)]
     for name, number in numbers.items():
         if name not in _OF_JOBS:
-            program += _refuse(number, errno.ENOSYS if name in _UNKNOWN else errno.EPERM)
-    program += _keep_core_limit(*_LIMITS[os.uname().machine])
+            program += _refuse(number, _error_of(name))
+    machine = os.uname().machine
+    program += _keep_flags(_IOCTL[machine])
+    for number in _SCHEDULE[machine]:
+        program += _spare_first_process(number, _FIRST_ARGUMENT)
+    for number, user in _PRIORITY[machine]:
+        program += _spare_first_process(number, _SECOND_ARGUMENT, user)
+    program += _keep_limits(*_LIMITS[machine])
     return program
 
 
-def _keep_core_limit(setrlimit: int, prlimit: int) -> List[_Instruction]:
-    """Refuse to change the limit for core dumps; reading it stays allowed.
+def _error_of(name: str) -> int:
+    if name in _ATTRIBUTES:
+        return errno.EOPNOTSUPP
+    return errno.ENOSYS if name in _UNKNOWN else errno.EPERM
+
+
+def _keep_flags(ioctl: int) -> List[_Instruction]:
+    """Refuse to change the flags of a file, which would outlive the job on its directory."""
+    program: List[_Instruction] = [(_JUMP_EQUAL, 0, 2 + len(_SET_FLAGS) + 1, ioctl), (_LOAD, 0, 0, _SECOND_ARGUMENT)]
+    for place, command in enumerate(_SET_FLAGS):
+        program.append((_JUMP_EQUAL, len(_SET_FLAGS) - place, 0, command))
+    return [*program, (_RETURN, 0, 0, _ALLOW), (_RETURN, 0, 0, _ERRNO | errno.ENOTTY)]
+
+
+def _spare_first_process(call: int, who: int, users: int = -1) -> List[_Instruction]:
+    """Refuse a call that names the first process of the pid namespace, which is ours and may stay for the next job.
+
+    Args:
+        call: its number.
+        who: where the argument lies that names a process.
+        users: what the first argument is where a user is named, all of whose processes would be meant.
+    """
+    of_users: List[_Instruction] = [(_LOAD, 0, 0, _FIRST_ARGUMENT), (_JUMP_EQUAL, 3, 0, users)] if users >= 0 else []
+    return [
+        (_JUMP_EQUAL, 0, 4 + len(of_users), call),
+        *of_users,
+        (_LOAD, 0, 0, who),
+        (_JUMP_EQUAL, 1, 0, 1),
+        (_RETURN, 0, 0, _ALLOW),
+        (_RETURN, 0, 0, _ERRNO | errno.EPERM),
+    ]
+
+
+def _keep_limits(setrlimit: int, prlimit: int) -> List[_Instruction]:
+    """Refuse to change the limit for core dumps, and any of another process; reading them stays allowed.
 
     The limit of 1 that a job has is the only one under which the kernel gives no dump to the machine's crash reporter:
-    under 0 it would, and that runs outside of every box.
+    under 0 it would, and that runs outside of every box. And the kernel ends a process over its CPU limit even where
+    nobody may send it a signal.
     """
     core = 4  # RLIMIT_CORE
     return [
@@ -256,7 +323,9 @@ def _keep_core_limit(setrlimit: int, prlimit: int) -> List[_Instruction]:
         (_JUMP_EQUAL, 0, 1, core),
         (_RETURN, 0, 0, _ERRNO | errno.EPERM),
         (_RETURN, 0, 0, _ALLOW),
-        (_JUMP_EQUAL, 0, 8, prlimit),
+        (_JUMP_EQUAL, 0, 10, prlimit),
+        (_LOAD, 0, 0, _FIRST_ARGUMENT),
+        (_JUMP_EQUAL, 0, 2, 0),  # whom it is about; 0 is oneself
         (_LOAD, 0, 0, _SECOND_ARGUMENT),
         (_JUMP_EQUAL, 0, 5, core),
         (_LOAD, 0, 0, _THIRD_ARGUMENT),  # where the new limit lies; a null pointer sets none

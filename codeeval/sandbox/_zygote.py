@@ -281,6 +281,7 @@ def _serve(channel: socket.socket, job: _job.Job, work: str, clean: Callable[[],
     pid = failed = 0
     services = _services.Services(job, work, work_bytes)
     processes = False
+    state = _state(work)
     while True:
         message, fds = _receive(channel)
         order = message[:1]
@@ -311,11 +312,12 @@ def _serve(channel: socket.socket, job: _job.Job, work: str, clean: Callable[[],
             channel.send(ENDED.pack(*job.end(pid, failed)))
             pid = 0
             job.leave(processes)
-            if _is_used(work):
+            if _is_used(work, state):
                 clean()
                 if job.rules is not None:
                     job.rules.renew()
                 os.chdir(work)  # a new mount lies over the old one, in which a process with its cwd there stays
+                state = _state(work)
         elif order == b"W":
             _, slot, *limits = SERVICE.unpack(message)
             services.start(slot, limits, fds)
@@ -367,10 +369,22 @@ def _become(fds: Sequence[int], last_fd: int) -> None:
     os.closerange(first, _job.PROC_FD + 2 * _N_FDS)
 
 
-def _is_used(work: str) -> bool:
-    """Say whether a program has changed the work directory in any way that the next one could see."""
+def _state(work: str) -> Tuple[int, ...]:
+    """Give what a program can change of the work directory itself."""
     try:
-        return bool(os.listdir(work)) or os.stat(work).st_mode & 0o7777 != 0o700
+        found = os.stat(work)
+    except OSError:
+        return ()
+    return found.st_ino, found.st_mode, found.st_uid, found.st_gid, found.st_mtime_ns, found.st_ctime_ns
+
+
+def _is_used(work: str, state: Tuple[int, ...]) -> bool:
+    """Say whether a program has changed the work directory in any way that the next one could see.
+
+    The kernel's clock for files may stand still for some milliseconds, so a new file need not show in the times.
+    """
+    try:
+        return _state(work) != state or bool(os.listdir(work))
     except OSError:
         return True
 

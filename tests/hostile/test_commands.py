@@ -170,6 +170,21 @@ def test_cpu_time_of_all_processes_together_counts(executor: ce.LocalExecutor) -
     assert execution.message.startswith("cpu: ")
 
 
+def test_cpu_time_of_orphans_that_have_ended_counts(executor: ce.LocalExecutor) -> None:
+    execution = attack(
+        executor,
+        "import os, time\n"
+        "if os.fork() == 0:\n"
+        "  if os.fork() == 0:\n"
+        "    while time.process_time() < 0.5: pass\n"
+        "  os._exit(0)\n"
+        "os.wait()\n"
+        "time.sleep(1.5)",
+    )
+
+    assert execution.cpu_s > 0.4, execution
+
+
 def test_memory_of_all_processes_together_counts(executor: ce.LocalExecutor) -> None:
     source = """
 import os, time

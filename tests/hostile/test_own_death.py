@@ -136,6 +136,8 @@ ATTACKS_ON_THE_FIRST = {
     "descriptors": "os.listdir('/proc/1/fd')[3]",
     "maps": "open('/proc/1/maps').read()[5]",
     "stop": "os.kill(1, signal.SIGSTOP)",
+    "limit": "__import__('resource').prlimit(1, 0, (0, 0))",
+    "priority": "os.setpriority(0, 1, 19)",
 }
 
 
