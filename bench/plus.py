@@ -37,6 +37,24 @@ from evalplus.evaluate import evaluate
 if __name__ == "__main__":
     evaluate(sys.argv[1], sys.argv[3], base_only=sys.argv[4] == "base", parallel=int(sys.argv[5]))
 """
+#: What the candidates compute themselves, whoever judges them: each solution called on each input once.
+_ALONE = """
+import json, sys, warnings
+from evalplus.data import get_human_eval_plus, get_mbpp_plus
+warnings.simplefilter("ignore")
+rows = {"humaneval": get_human_eval_plus, "mbpp": get_mbpp_plus}[sys.argv[1]]()
+sys.set_int_max_str_digits(10_000_000)
+for line in open(sys.argv[3]):
+    sample = json.loads(line)
+    row = rows[sample["task_id"]]
+    namespace = {}
+    exec(sample["solution"], namespace)
+    for arguments in row["base_input"] + (list(row["plus_input"]) if sys.argv[4] == "plus" else []):
+        try:
+            namespace[row["entry_point"]](*arguments)
+        except Exception:
+            pass
+"""
 _OURS = """
 import dataclasses, json, sys
 import codeeval as ce
@@ -112,16 +130,28 @@ def compare(dataset: str, options: argparse.Namespace, python: Path) -> None:
                     run(dataset, rows, samples[:: options.copies or 1], home / "all", tests, interpreter, script)
                 costs[name] = run(dataset, rows, samples, home / "all", tests, interpreter, script)
                 found[name] = verdicts(home / "all", tests)
-            n_differ = sum(found["EvalPlus"].get(key) != value for key, value in found["codeeval"].items())
+            alone, empty = (
+                run(dataset, chosen, samples, Path(directory, "EvalPlus", place), tests, str(python), _ALONE).cpu_s
+                for chosen, place in ((rows, "all"), (rows[:1], "one"))
+            )
+            differing = [key for key, value in found["codeeval"].items() if found["EvalPlus"].get(key) != value]
+            for key in differing:
+                print(key, tests, found["EvalPlus"].get(key), found["codeeval"][key], file=sys.stderr, flush=True)
             for name, cost in costs.items():
                 net = {k: (costs[k].cpu_s - starts[k].cpu_s) / len(samples) * 1000 for k in costs}
                 print(
                     f"| {dataset}+ | {tests} | {len(samples)} | {name} | {cost.cpu_s / len(samples) * 1000:.1f} | "
                     f"{net[name]:.1f} | {cost.wall_s:.0f} | {cost.peak_mb:.0f} | "
                     f"{costs['EvalPlus'].cpu_s / cost.cpu_s:.1f} ({net['EvalPlus'] / net[name]:.1f}) | "
-                    f"{n_differ if name == 'codeeval' else ''} |",
+                    f"{len(differing) if name == 'codeeval' else ''} |",
                     flush=True,
                 )
+            own = (alone - empty) / len(samples) * 1000
+            rest = " and ".join(f"{(costs[k].cpu_s - starts[k].cpu_s) / len(samples) * 1000 - own:.1f}" for k in costs)
+            print(
+                f"| {dataset}+ | {tests} | {len(samples)} | the solutions alone | | {own:.1f} | | | left: {rest} | |",
+                flush=True,
+            )
 
 
 def read(path: Path) -> Iterator[dict[str, Any]]:

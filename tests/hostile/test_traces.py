@@ -46,8 +46,8 @@ LEFT = {
     "flags": (
         "import fcntl, struct; fcntl.ioctl(os.open('.', 0), 0x40086602, struct.pack('i', 0xc0))",
         (
-            "import fcntl, struct\n"
-            "  try: return 3 if struct.unpack('i', fcntl.ioctl(os.open('.', 0), 0x80086601, bytes(4)))[0] & 0xc0 else 2\n"
+            "import fcntl\n"
+            "  try: return 3 if fcntl.ioctl(os.open('.', 0), 0x80086601, bytes(8))[0] & 0xc0 else 2\n"
             "  except OSError: return 2"
         ),
     ),
