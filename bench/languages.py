@@ -4,8 +4,8 @@
 
 MultiPL-E's way is a compiler process per program and a run per program, each looked at every 0.1 seconds; where its
 evaluators wait without looking (`_WAITS`), so does this. Programs are completions with recorded verdicts where there
-are any, else chat answers put into MultiPL-E's tests. Each side is a process of its own, start-up included; CPU time
-is that of its whole tree. The report is Markdown on stdout.
+are any, else chat answers put into MultiPL-E's tests; what times out or computes for a second is left out. Each side is
+a process of its own, start-up included; CPU time is that of its whole tree. The report is Markdown on stdout.
 
 The other side runs these programs without any isolation, as its original does. Use a machine that may break.
 """
@@ -61,6 +61,8 @@ _OTHERS = {
 #: Languages whose original evaluators wait for a process instead of looking every 0.1 seconds.
 _WAITS = frozenset({"javascript", "csharp", "ruby", "r", "rust", "go"})
 _LOOK_S = 0.1
+#: CPU seconds beyond which a program hides what judging it costs.
+_QUICK_S = 1.0
 T = TypeVar("T")
 
 
@@ -90,6 +92,8 @@ def main() -> None:
             print(f"{name}: left out: {error}", file=sys.stderr)
             continue
         rows = _spread(_programs(options.data, name), options.sample)
+        if name in _OTHERS:
+            rows = _ending(name, rows)
         outcome = _measure(name, rows, options.original or len(rows), options.workers)
         found.append(outcome)
         print(outcome.row(), flush=True)
@@ -121,6 +125,18 @@ def _programs(data: Path, name: str) -> list[dict[str, Any]]:
             program = problem.suites["tests"].program(code, problem=problem, limits=problem.limits)
             rows.append({"language": name, "protocol": "multipl-e", "code": program.code, "recorded": None})
     return rows
+
+
+def _ending(name: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Leave out what computes for long or does not end, of which nothing is recorded: both sides pay for it alike."""
+    record = get(name)
+    quick = []
+    with ce.LocalExecutor() as executor:
+        for i, execution in executor.execute(_program(row, record) for row in rows):
+            if execution.status.value not in ("timed_out", "memory_exceeded") and execution.cpu_s < _QUICK_S:
+                quick.append(i)
+    print(f"{name}: {len(rows) - len(quick)} programs left out, which take longer than {_QUICK_S:g} s", file=sys.stderr)
+    return [rows[i] for i in sorted(quick)]
 
 
 def _spread(rows: Sequence[T], n: int) -> list[T]:
