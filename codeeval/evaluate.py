@@ -11,6 +11,7 @@ import logging
 import os
 import re
 import threading
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -102,7 +103,14 @@ def evaluate(
         executor,
         notifier,
     ):
+        _warn_of_what_lacks(run)
         return _follow(run, sampler, executor, metrics, notifier)
+
+
+def _warn_of_what_lacks(run: Run) -> None:
+    """Say which modules the executor's interpreter lacks, unless it was found out what it can judge."""
+    if run.lacking is not None and run.problems.ground_truth is None:
+        warnings.warn(run.lacking.warning(), stacklevel=3)
 
 
 def _follow(
@@ -266,6 +274,7 @@ def rescore(
         executor,
         notifier,
     ):
+        _warn_of_what_lacks(judged_anew)
         judged_anew.take_over(sampler.executions_for(executor))
         return _follow(judged_anew, sampler, executor, metrics, notifier)
 

@@ -135,7 +135,7 @@ def _settings(manifest: Mapping[str, Any], task_ids: Iterable[str] | None, suite
     limits, suites = manifest.pop("limits", None), manifest.pop("suites", None)
     protocol, _ = manifest.pop("protocol", None), manifest.pop("problem_digests", None)
     executor = dict(manifest.pop("executor", None) or {})
-    truth = manifest.pop("ground_truth", None)
+    truth, lacks = manifest.pop("ground_truth", None), manifest.pop("lacks", None)
     isolation, guarantees = executor.pop("isolation", None), executor.pop("guarantees", None)
     settings = {f"limits.{name}": _by_task(value, wanted) for name, value in (limits or {}).items()}
     protocols = {name: value for name, value in dict(protocol or {}).items() if suite in (None, name)}
@@ -150,6 +150,8 @@ def _settings(manifest: Mapping[str, Any], task_ids: Iterable[str] | None, suite
         settings["executor.guarantees"] = sorted(guarantees.get("held") or ())
     if isinstance(truth, Mapping):  # the reasons are for reading
         settings["ground_truth.failed_tasks"] = sorted(truth.get("failed_tasks") or ())
+    if isinstance(lacks, Mapping):
+        settings["lacks"] = sorted(lacks.get("modules") or ())
     settings |= flattened({"executor": executor})
     settings |= flattened(manifest)
     return {
