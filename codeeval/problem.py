@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Problem", "ProblemSet"]
 
 Style = Literal["completion", "chat"]
+_STYLES = ("completion", "chat")
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -55,6 +56,11 @@ class Problem:
             raise InvalidProblem(f"task_id must be a non-empty string, but got {self.task_id!r}")
         if not isinstance(self.prompt, str):
             raise InvalidProblem(f"{self.task_id}: prompt must be a string, but got {self.prompt!r}")
+        if self.style not in _STYLES:
+            raise InvalidProblem(
+                f"{self.task_id}: style must be 'completion' (the answer continues the prompt) or 'chat' (it stands "
+                f"alone), but got {self.style!r}"
+            )
         if not self.suites:
             raise InvalidProblem(f"{self.task_id}: a problem without tests can't be judged; give it at least one suite")
 
