@@ -19,6 +19,8 @@ from codeeval.cache import VerdictCache
 from codeeval.callbacks import Callback, Notifier
 from codeeval.executors.base import Executor
 from codeeval.extract import Extractor, default_extractor, extractor_named
+from codeeval.extract import extract as extract_code
+from codeeval.extract.extraction import is_whole
 from codeeval.metrics import Metric, PassAtK
 from codeeval.problem import Problem, ProblemSet
 from codeeval.rerun import Rerun
@@ -87,6 +89,7 @@ def evaluate(
     """
     _check_ports(sampler, executor, metrics, extract, problems)
     problems = _problem_set(problems)
+    is_uncut = extract is None
     extract = default_extractor(problems) if extract is None else extractor_named(extract)
     n = _n_samples(n_samples, metrics, sampler, problems)
     _check(problems, sampler, metrics, n, source="" if n_samples is not None else "the sampler")
@@ -104,7 +107,21 @@ def evaluate(
         notifier,
     ):
         _warn_of_what_lacks(run)
-        return _follow(run, sampler, executor, metrics, notifier)
+        results = _follow(run, sampler, executor, metrics, notifier)
+    if is_uncut:
+        _warn_of_fences(results, problems)
+    return results
+
+
+def _warn_of_fences(results: Results, problems: ProblemSet) -> None:
+    """Say that answers of a chat model were judged as continuations, fences and all."""
+    continued = [a for a in results if problems[a.sample.task_id].style == "completion" and not is_whole(a.sample)]
+    n_fenced = sum("```" in attempt.sample.completion for attempt in continued)
+    if n_fenced and default_extractor(problems) is not extract_code:
+        logger.warning(
+            "%d of %d completions hold ``` fences and were judged as they are; extract='codeeval' takes the code out.",
+            *(n_fenced, len(continued)),
+        )
 
 
 def _warn_of_what_lacks(run: Run) -> None:

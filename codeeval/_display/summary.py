@@ -145,7 +145,7 @@ def benchmark_name(manifest: Mapping[str, Any]) -> str:
 
 
 def warnings(results: Results) -> list[str]:
-    """Say what must not be overlooked: withheld or partial scores, what has no verdict, missing libraries, flakiness."""
+    """Say what must not be overlooked: scores withheld or partial, no verdict, missing libraries, flakiness."""
     found = []
     if results.withheld:
         found.append(f"SCORES WITHHELD: {line(results.withheld, 500)}")
