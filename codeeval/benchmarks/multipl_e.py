@@ -1,7 +1,8 @@
 """MultiPL-E: HumanEval and MBPP in 18 languages (Cassano et al. 2022, arXiv:2208.08227).
 
-Tests are text in the language itself, written to follow a continuation of the prompt: in languages with braces they
-begin by closing the function. The program is prompt, completion, newline, tests, and how it ends is the verdict.
+Tests are text in the language itself, written to follow a continuation of the prompt: in C++, C#, Java, Rust, Scala,
+Bash and Swift they begin by closing the function. The program is prompt, completion, newline, tests, and how it ends is
+the verdict.
 """
 
 from __future__ import annotations
