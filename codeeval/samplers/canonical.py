@@ -43,8 +43,8 @@ def _message(without: Sequence[str], *, is_all: bool) -> str:
     more = f" and {len(without) - 1} more" if without[1:] else ""
     if is_all:
         return (
-            f"{without[0]}{more}: none of these problems has a canonical solution. Some benchmarks come without any, as "
-            "MultiPL-E does; codeeval.languages.doctor() says which languages can be judged here"
+            f"{without[0]}{more}: none of these problems has a canonical solution. Some benchmarks come without any, "
+            "as MultiPL-E does; codeeval.languages.doctor() says which languages can be judged here"
         )
     return (
         f"{without[0]}{more}: there is no canonical solution; "
