@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -28,6 +29,12 @@ def history_of(results: ce.Results) -> Any:
     return history
 
 
+def called(name: str, arguments: tuple[Any, ...], _: ce.Results) -> Any:
+    return getattr(ce, name)(*arguments)
+
+
+PROBLEM = ce.Problem.from_test("t", "", "assert f() == 1", "f")
+SAMPLE = ce.Sample(task_id="t", completion="x")
 #: Without their types, for wrong ones are what is tested.
 api: Any = ce
 measures: Any = metrics
@@ -69,6 +76,17 @@ WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
     "a path appended": (lambda r: api.History().append("runs/a", 1), r"a history holds Results"),
     "a step in words": (lambda r: api.History().append(r, "500"), r"a step is a number, but got '500'"),
     "a step that is none": (lambda r: api.History().append(r, math.nan), r"a step is a number, but got nan"),
+    **{
+        f"{name} {mistake}": (partial(called, name, arguments), message)
+        for name in ("sanitize", "calibrate", "syncheck")
+        for mistake, arguments, message in (
+            ("of a sample", (SAMPLE, []), r"wanted the path of a file or rows .* got Sample"),
+            ("for one problem", ([SAMPLE], PROBLEM), r"got one Problem; write \[problem\]"),
+            ("for a name", ([SAMPLE], "humaneval"), r"did you mean load\('humaneval'\)"),
+            ("for nothing", ([SAMPLE], None), r"problems must be a ProblemSet, but got None"),
+            ("swapped", ([PROBLEM], [SAMPLE]), r"rows come first, then problems"),
+        )
+    },
     "a card of nothing": (lambda r: api.report_card(None), r"report_card takes Results"),
 }
 
@@ -111,3 +129,18 @@ def test_empty_results_give_undefined_scores_without_a_warning(task_ids: list[st
 
 def test_a_scalar_cost_is_one_sample() -> None:
     assert metrics.dps(1.0, [3.0, 2.0], [10.0, 60.0]).tolist() == [60.0]
+
+
+@pytest.mark.parametrize("name", ["sanitize", "calibrate", "syncheck"])
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (["def f(): pass"], r"rows\[0\]: wanted a row with a task_id and a completion, but got 'def f"),
+        ("no_such_file.jsonl", r"no recorded completions: .*no_such_file.jsonl"),
+        ([{"task": "t"}], r"rows\[0\].*task"),
+        ([{"task_id": "t", "text": "x"}], r"rows\[0\].*completion"),
+    ],
+)
+def test_rows_that_are_none_are_named(name: str, rows: Any, message: str) -> None:
+    with pytest.raises(ce.SamplingError, match=message):
+        getattr(api, name)(rows, [PROBLEM])
