@@ -357,8 +357,8 @@ class ProblemSet(Sequence[Problem]):
             if self._problems and not any(name in p.metadata for p in self._problems):
                 known = sorted({field for p in self._problems for field in p.metadata})
                 close = difflib.get_close_matches(name, known, n=1)
-                guess = f"did you mean {close[0]!r}? " if close else ""
-                raise ValueError(f"no problem of {self.name!r} has the metadata {name!r}; {guess}They have {known}")
+                guess = f"did you mean {close[0]!r}? They" if close else "they"
+                raise ValueError(f"no problem of {self.name!r} has the metadata {name!r}; {guess} have {known}")
             problems = [p for p in problems if name in p.metadata and _is_as_wanted(p.metadata[name], wanted)]
         return self._with(problems)
 
@@ -366,7 +366,16 @@ class ProblemSet(Sequence[Problem]):
         """Give the same problems with some limits replaced: `problems.with_limits(cpu_s=3, wall_s=10)`.
 
         Under other limits other problems can be judged: what `judged_by` told is not known of these.
+
+        Raises:
+            TypeError: there is no such limit, or a value is no number.
+            ValueError: a value makes no sense.
         """
+        known = [f.name for f in dataclasses.fields(Limits)]
+        for name in limits.keys() - set(known):
+            close = difflib.get_close_matches(name, known, n=1)
+            guess = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known)}"
+            raise TypeError(f"there is no limit {name!r}; {guess}")
         changed = self._with(
             dataclasses.replace(p, limits=dataclasses.replace(p.limits, **limits)) for p in self._problems
         )

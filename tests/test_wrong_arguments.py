@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import warnings
 from collections.abc import Callable
@@ -34,6 +35,7 @@ def called(name: str, arguments: tuple[Any, ...], _: ce.Results) -> Any:
 
 
 PROBLEM = ce.Problem.from_test("t", "", "assert f() == 1", "f")
+PROBLEMS: Any = ce.ProblemSet([dataclasses.replace(PROBLEM, metadata={"level": 1})])
 SAMPLE = ce.Sample(task_id="t", completion="x")
 #: Without their types, for wrong ones are what is tested.
 api: Any = ce
@@ -66,6 +68,16 @@ WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
     "replicates in words": (lambda r: api.compare(r, r, replicates="many"), r"replicates must be a whole number"),
     "a setting by number": (lambda r: api.compare(r, r, ignore=3), r"ignore takes names of settings, .* got 3"),
     "settings by number": (lambda r: api.compare_many({"a": r, "b": r}, ignore=[3]), r"ignore takes names of settings"),
+    "a setting that there is not": (
+        lambda r: api.compare(r, r, ignore="nonsense"),
+        r"no setting 'nonsense'; there",
+    ),
+    "a setting that is misspelt": (lambda r: api.compare(r, r, ignore=["limits.cpu"]), r"did you mean 'limits.cpu_s'"),
+    "a group that is misspelt": (lambda r: api.History(ignore="limit"), r"did you mean 'limits'"),
+    "a limit that is misspelt": (lambda r: PROBLEMS.with_limits(cpu=3), r"no limit 'cpu'; did you mean 'cpu_s'"),
+    "a limit that there is not": (lambda r: PROBLEMS.with_limits(time=3), r"no limit 'time'; there are cpu_s, wall_s"),
+    "metadata that there are not": (lambda r: PROBLEMS.filter(library="numpy"), r"'library'; they have \['level'\]"),
+    "metadata that are misspelt": (lambda r: PROBLEMS.filter(levl=1), r"did you mean 'level'\? They have"),
     "a history's setting by number": (lambda r: api.History(ignore=3), r"ignore takes names of settings"),
     "a hook by number": (lambda r: api.History(on_log=3), r"on_log takes functions of a step and its scores, .* got 3"),
     "a hook by name": (lambda r: api.History(on_log=["wandb"]), r"on_log takes functions .* got 'wandb'"),
