@@ -11,6 +11,7 @@ import hashlib
 import importlib.util
 import json
 import os
+import re
 import sys
 import tempfile
 import urllib.parse
@@ -166,13 +167,29 @@ class HubFile:
         """Give the file; see `Place.fetch`."""
         import huggingface_hub
 
+        revision = f"hub {self.repo}@{self.revision}"
+        if re.fullmatch("[0-9a-f]{40}", self.revision):
+            cached = huggingface_hub.try_to_load_from_cache(
+                self.repo, self.path, revision=self.revision, repo_type="dataset"
+            )
+            if isinstance(cached, str):
+                return Path(cached), revision
+        silence: DatasetUnavailable | None = None
+        try:
+            _ask_hub()
+        except DatasetUnavailable as error:
+            silence = error
         try:
             found = huggingface_hub.hf_hub_download(
-                repo_id=self.repo, filename=self.path, revision=self.revision, repo_type="dataset"
+                repo_id=self.repo,
+                filename=self.path,
+                revision=self.revision,
+                repo_type="dataset",
+                local_files_only=silence is not None,
             )
         except Exception as error:  # its HTTP client's errors share no base, and each means: not here
-            raise DatasetUnavailable(_one_line(error)) from error
-        return Path(found), f"hub {self.repo}@{self.revision}"
+            raise silence or DatasetUnavailable(_one_line(error)) from error
+        return Path(found), revision
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -332,6 +349,7 @@ def rows_digest(rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 _DOWNLOAD_TIMEOUT_S = 60.0
+_HUB_TIMEOUT_S = 10.0
 
 
 def _chosen(name: str, places: Sequence[Place], source: Source | None) -> Sequence[Place]:
@@ -427,6 +445,21 @@ def _nowhere(name: str, tried: Sequence[str], places: Sequence[Place]) -> str:
     lines = [f"{name} was not found. Tried:", *(f"  - {line}" for line in tried)]
     lines += ["Without a network, one of these is enough:", *(f"  - {line}" for line in offline)]
     return "\n".join(lines)
+
+
+def _ask_hub() -> None:
+    """Ask the hub for a sign of life: its client asks six times, half a minute long, and prints each time.
+
+    Raises:
+        DatasetUnavailable: it doesn't answer.
+    """
+    from huggingface_hub import constants
+    from huggingface_hub.utils import get_session  # type: ignore[attr-defined]  # it is there, in every version
+
+    try:
+        get_session().head(constants.ENDPOINT, timeout=_HUB_TIMEOUT_S)
+    except Exception as error:  # as above
+        raise DatasetUnavailable(f"{constants.ENDPOINT} does not answer: {_one_line(error)}") from error
 
 
 def write_whole(target: Path, content: bytes) -> None:
