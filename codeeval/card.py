@@ -22,6 +22,7 @@ __all__ = [
     "Format",
     "ground_truth_line",
     "isolation",
+    "lacking_line",
     "merged_card",
     "report_card",
     "results_table",
@@ -124,6 +125,19 @@ def ground_truth_line(manifest: Mapping[str, Any]) -> str:
     for name, label in (("not_judged", "not judged"), ("without_solution", "without one")):
         said += [f"{label}: {_some(found[name])}"] if found.get(name) else []
     return "; ".join(said)
+
+
+def lacking_line(manifest: Mapping[str, Any]) -> str:
+    """Say which modules a run's interpreter lacked, and how many problems that touches; empty where none is known."""
+    lacks = manifest.get("lacks")
+    if not isinstance(lacks, Mapping) or not isinstance(lacks.get("modules"), Mapping):
+        return ""
+    modules = list(map(str, lacks["modules"]))
+    more = f" and {len(modules) - _SHOWN_MODULES} more" if len(modules) > _SHOWN_MODULES else ""
+    return (
+        f"{lacks.get('tasks')} of {lacks.get('of')} problems need modules that this interpreter lacks, so that answers "
+        f"fail for no fault of theirs: {', '.join(modules[:_SHOWN_MODULES])}{more}"
+    )
 
 
 def merged_card(cards: Mapping[str, Card]) -> Card:
@@ -296,7 +310,8 @@ def _notes(results: Results) -> list[str]:
         notes.append(
             f"PARTIAL: {results.n_scored} of {len(results.task_ids)} problems; not the score of the whole set."
         )
-    return notes
+    lacks = lacking_line(results.manifest)
+    return [*notes, f"LIBRARIES MISSING: {lacks}."] if lacks else notes
 
 
 def _grouped(values: Mapping[str, str]) -> dict[str, str]:
@@ -312,7 +327,7 @@ def _some(task_ids: Sequence[Any]) -> str:
     return ", ".join(str(task_id) for task_id in task_ids[:_SOME]) + more
 
 
-_SOME = 5
+_SOME, _SHOWN_MODULES = 5, 12
 
 
 def _environment(environment: Any) -> str | None:

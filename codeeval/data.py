@@ -11,12 +11,14 @@ import hashlib
 import importlib.util
 import json
 import os
+import re
 import sys
 import tempfile
 import urllib.parse
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from codeeval.errors import (
@@ -45,6 +47,8 @@ __all__ = [
     "rows_digest",
     "write_whole",
 ]
+
+_NOTHING: Mapping[str, str] = MappingProxyType({})
 
 Row = dict[str, Any]
 #: What users pass as `source=`: `"file"`, `"package"`, `"hub"`, an `http(s)://` address, or the path of a file.
@@ -163,13 +167,29 @@ class HubFile:
         """Give the file; see `Place.fetch`."""
         import huggingface_hub
 
+        revision = f"hub {self.repo}@{self.revision}"
+        if re.fullmatch("[0-9a-f]{40}", self.revision):
+            cached = huggingface_hub.try_to_load_from_cache(
+                self.repo, self.path, revision=self.revision, repo_type="dataset"
+            )
+            if isinstance(cached, str):
+                return Path(cached), revision
+        silence: DatasetUnavailable | None = None
+        try:
+            _ask_hub()
+        except DatasetUnavailable as error:
+            silence = error
         try:
             found = huggingface_hub.hf_hub_download(
-                repo_id=self.repo, filename=self.path, revision=self.revision, repo_type="dataset"
+                repo_id=self.repo,
+                filename=self.path,
+                revision=self.revision,
+                repo_type="dataset",
+                local_files_only=silence is not None,
             )
         except Exception as error:  # its HTTP client's errors share no base, and each means: not here
-            raise DatasetUnavailable(_one_line(error)) from error
-        return Path(found), f"hub {self.repo}@{self.revision}"
+            raise silence or DatasetUnavailable(_one_line(error)) from error
+        return Path(found), revision
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,6 +279,7 @@ def fetch(
     verify: bool = True,
     keep: Callable[[Row], bool] | None = None,
     order: Callable[[Row], Any] | None = None,
+    known: Mapping[str, str] = _NOTHING,
 ) -> Fetched:
     """Fetch a benchmark's rows from the first place that has them, and check that they are the right ones.
 
@@ -271,6 +292,7 @@ def fetch(
         verify: False accepts other rows on purpose; `Fetched.is_official` and the digest then tell them apart.
         keep: says of a row whether it is asked for, where a file holds more: a split, say. The digest is of these.
         order: what rows are sorted by, where places have them in different orders. The digest is of this order.
+        known: digests of other rows that people take for these → what those are, for messages.
 
     Raises:
         DatasetUnavailable: the rows are in none of the places; says what was tried and what to do.
@@ -289,11 +311,12 @@ def fetch(
         rows = _normalised(load_rows(path), fields, path, keep, order)
         digest = rows_digest(rows)
         if verify and sha256 and digest != sha256:
-            reference = _official_rows(places, fields, sha256, keep, order)
+            told = f"these are the rows of {known[digest]}" if digest in known else ""
+            told = told or _first_difference(rows, _official_rows(places, fields, sha256, keep, order))
             raise ChecksumMismatch(
-                f"{name} from {place}: wanted the rows with sha256 {sha256}, but got {digest}; "
-                f"{_first_difference(rows, reference)}. Choose another source=, or pass verify=False to use these rows "
-                "on purpose; their scores are then not those of the benchmark"
+                f"{name} from {place}: wanted the rows with sha256 {sha256}, but got {digest}; {told}. "
+                "Choose another source=, or pass verify=False to use these rows on purpose; their scores are then not "
+                "those of the benchmark"
             )
         if digest != sha256:
             revision = f"{revision} sha256:{digest}"
@@ -326,6 +349,7 @@ def rows_digest(rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 _DOWNLOAD_TIMEOUT_S = 60.0
+_HUB_TIMEOUT_S = 10.0
 
 
 def _chosen(name: str, places: Sequence[Place], source: Source | None) -> Sequence[Place]:
@@ -421,6 +445,21 @@ def _nowhere(name: str, tried: Sequence[str], places: Sequence[Place]) -> str:
     lines = [f"{name} was not found. Tried:", *(f"  - {line}" for line in tried)]
     lines += ["Without a network, one of these is enough:", *(f"  - {line}" for line in offline)]
     return "\n".join(lines)
+
+
+def _ask_hub() -> None:
+    """Ask the hub for a sign of life: its client asks six times, half a minute long, and prints each time.
+
+    Raises:
+        DatasetUnavailable: it doesn't answer.
+    """
+    from huggingface_hub import constants
+    from huggingface_hub.utils import get_session  # type: ignore[attr-defined]  # it is there, in every version
+
+    try:
+        get_session().head(constants.ENDPOINT, timeout=_HUB_TIMEOUT_S)
+    except Exception as error:  # as above
+        raise DatasetUnavailable(f"{constants.ENDPOINT} does not answer: {_one_line(error)}") from error
 
 
 def write_whole(target: Path, content: bytes) -> None:

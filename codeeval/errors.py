@@ -16,7 +16,8 @@
       ├─ NotComparable           two scores that must not be compared; says which setting differs
       └─ MissingExtra            an optional package is needed (also an ImportError)
 
-A candidate that fails is a `Status`, never an exception. Wrong arguments are `ValueError` or `TypeError`.
+A candidate that fails is a `Status`, never an exception. Wrong arguments are `ValueError` or `TypeError`. What makes
+scores wrong without stopping a run is a `CodeEvalWarning`, which `warnings.simplefilter` turns into an error.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from types import ModuleType
 __all__ = [
     "ChecksumMismatch",
     "CodeEvalError",
+    "CodeEvalWarning",
     "DatasetError",
     "DatasetUnavailable",
     "EnvironmentUnavailable",
@@ -123,6 +125,10 @@ class NotComparable(CodeEvalError):
 
 class MissingExtra(CodeEvalError, ImportError):
     """An optional package is needed for what was asked."""
+
+
+class CodeEvalWarning(UserWarning):
+    """What is going on can be meant, but makes scores that say little about a model."""
 
 
 def require(module: str, *, extra: str, what: str) -> ModuleType:

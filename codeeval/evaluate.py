@@ -11,6 +11,7 @@ import logging
 import os
 import re
 import threading
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -18,6 +19,8 @@ from codeeval.cache import VerdictCache
 from codeeval.callbacks import Callback, Notifier
 from codeeval.executors.base import Executor
 from codeeval.extract import Extractor, default_extractor, extractor_named
+from codeeval.extract import extract as extract_code
+from codeeval.extract.extraction import is_whole
 from codeeval.metrics import Metric, PassAtK
 from codeeval.problem import Problem, ProblemSet
 from codeeval.rerun import Rerun
@@ -86,6 +89,7 @@ def evaluate(
     """
     _check_ports(sampler, executor, metrics, extract, problems)
     problems = _problem_set(problems)
+    is_uncut = extract is None
     extract = default_extractor(problems) if extract is None else extractor_named(extract)
     n = _n_samples(n_samples, metrics, sampler, problems)
     _check(problems, sampler, metrics, n, source="" if n_samples is not None else "the sampler")
@@ -102,7 +106,28 @@ def evaluate(
         executor,
         notifier,
     ):
-        return _follow(run, sampler, executor, metrics, notifier)
+        _warn_of_what_lacks(run)
+        results = _follow(run, sampler, executor, metrics, notifier)
+    if is_uncut:
+        _warn_of_fences(results, problems)
+    return results
+
+
+def _warn_of_fences(results: Results, problems: ProblemSet) -> None:
+    """Say that answers of a chat model were judged as continuations, fences and all."""
+    continued = [a for a in results if problems[a.sample.task_id].style == "completion" and not is_whole(a.sample)]
+    n_fenced = sum("```" in attempt.sample.completion for attempt in continued)
+    if n_fenced and default_extractor(problems) is not extract_code:
+        logger.warning(
+            "%d of %d completions hold ``` fences and were judged as they are; extract='codeeval' takes the code out.",
+            *(n_fenced, len(continued)),
+        )
+
+
+def _warn_of_what_lacks(run: Run) -> None:
+    """Say which modules the executor's interpreter lacks, unless it was found out what it can judge."""
+    if run.lacking is not None and run.problems.ground_truth is None:
+        warnings.warn(run.lacking.warning(), stacklevel=3)
 
 
 def _follow(
@@ -266,6 +291,7 @@ def rescore(
         executor,
         notifier,
     ):
+        _warn_of_what_lacks(judged_anew)
         judged_anew.take_over(sampler.executions_for(executor))
         return _follow(judged_anew, sampler, executor, metrics, notifier)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -52,7 +53,7 @@ class ExtractorComparison:
 
 
 def compare_extractors(
-    raw: Iterable[Mapping[str, Any] | Sample] | str,
+    raw: Iterable[Mapping[str, Any] | Sample] | str | os.PathLike[str],
     problems: Sequence[Problem],
     extractors: Sequence[str | Extractor],
     *,
@@ -76,7 +77,7 @@ def compare_extractors(
     chosen = {e if isinstance(e, str) else name_of(e): extractor_named(e) for e in extractors}
     if len(chosen) < 2 or len(chosen) < len(extractors):
         raise ValueError(f"wanted two or more different extractors, but got {list(extractors)!r:.200}")
-    samples: list[Mapping[str, Any] | Sample] | str = raw if isinstance(raw, str) else list(raw)
+    samples = raw if isinstance(raw, str | os.PathLike) else list(raw)
     if executor is None:
         with LocalExecutor() as own:
             return compare_extractors(samples, problems, extractors, executor=own, progress=progress)

@@ -24,7 +24,7 @@ from codeeval.errors import SandboxError
 from codeeval.problem import Problem
 from codeeval.sandbox.worker import Setup
 
-__all__ = ["NEVER", "ImportCost", "Preload", "preload_for"]
+__all__ = ["NEVER", "ImportCost", "Preload", "imports_of", "preload_for", "texts_of"]
 
 NEVER: dict[str, str] = {
     "tensorflow": "starts threads when it is used, and costs each program half a gigabyte to copy",
@@ -122,7 +122,7 @@ def preload_for(problems: Iterable[Problem], *, python: str | os.PathLike[str] |
     n_problems = 0
     for problem in problems:
         n_problems += 1
-        for name in _imports_of(problem):
+        for name in imports_of(problem):
             wanted[name] = wanted.get(name, 0) + 1
     least = max(min(_LEAST, n_problems), _LEAST_SHARE * n_problems)
     often = {name: n for name, n in wanted.items() if n >= least}
@@ -141,16 +141,19 @@ def _package(name: str) -> str:
     return name.partition(".")[0]
 
 
-def _imports_of(problem: Problem) -> set[str]:
+def imports_of(problem: Problem) -> set[str]:
     """Give what a problem's programs and tests import; of `from a import b`, both `a` and `a.b`, which may be one."""
-    found: set[str] = set()
+    return set().union(*map(_imports_in, texts_of(problem)))
+
+
+def texts_of(problem: Problem) -> Iterator[str]:
+    """Give the code that runs when the canonical solution is judged: the program and the tests."""
     begin = problem.prompt if problem.style == "completion" else ""
     for suite in problem.suites.values():
         program = suite.program(begin + problem.canonical_solution, problem=problem, limits=problem.limits)
-        texts = [program.code] + ([program.check.source, program.check.setup] if program.check else [])
-        for text in texts:
-            found |= _imports_in(text)
-    return found
+        yield program.code
+        if program.check:
+            yield from (program.check.source, program.check.setup)
 
 
 def _imports_in(text: str) -> set[str]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Problem", "ProblemSet"]
 
 Style = Literal["completion", "chat"]
+_STYLES = ("completion", "chat")
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -55,6 +56,11 @@ class Problem:
             raise InvalidProblem(f"task_id must be a non-empty string, but got {self.task_id!r}")
         if not isinstance(self.prompt, str):
             raise InvalidProblem(f"{self.task_id}: prompt must be a string, but got {self.prompt!r}")
+        if self.style not in _STYLES:
+            raise InvalidProblem(
+                f"{self.task_id}: style must be 'completion' (the answer continues the prompt) or 'chat' (it stands "
+                f"alone), but got {self.style!r}"
+            )
         if not self.suites:
             raise InvalidProblem(f"{self.task_id}: a problem without tests can't be judged; give it at least one suite")
 
@@ -351,8 +357,8 @@ class ProblemSet(Sequence[Problem]):
             if self._problems and not any(name in p.metadata for p in self._problems):
                 known = sorted({field for p in self._problems for field in p.metadata})
                 close = difflib.get_close_matches(name, known, n=1)
-                guess = f"did you mean {close[0]!r}? " if close else ""
-                raise ValueError(f"no problem of {self.name!r} has the metadata {name!r}; {guess}They have {known}")
+                guess = f"did you mean {close[0]!r}? They" if close else "they"
+                raise ValueError(f"no problem of {self.name!r} has the metadata {name!r}; {guess} have {known}")
             problems = [p for p in problems if name in p.metadata and _is_as_wanted(p.metadata[name], wanted)]
         return self._with(problems)
 
@@ -360,7 +366,16 @@ class ProblemSet(Sequence[Problem]):
         """Give the same problems with some limits replaced: `problems.with_limits(cpu_s=3, wall_s=10)`.
 
         Under other limits other problems can be judged: what `judged_by` told is not known of these.
+
+        Raises:
+            TypeError: there is no such limit, or a value is no number.
+            ValueError: a value makes no sense.
         """
+        known = [f.name for f in dataclasses.fields(Limits)]
+        for name in limits.keys() - set(known):
+            close = difflib.get_close_matches(name, known, n=1)
+            guess = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known)}"
+            raise TypeError(f"there is no limit {name!r}; {guess}")
         changed = self._with(
             dataclasses.replace(p, limits=dataclasses.replace(p.limits, **limits)) for p in self._problems
         )

@@ -30,6 +30,7 @@ from codeeval.errors import ExecutionError, ResultsError, SamplingError
 from codeeval.executors.base import Executor
 from codeeval.extract import Extractor
 from codeeval.extract.extraction import applied, name_of
+from codeeval.lacking import Lacking, lacking
 from codeeval.metrics import Metric
 from codeeval.problem import Problem, ProblemSet
 from codeeval.program import Execution, Limits, Program
@@ -119,6 +120,8 @@ class Run:
         "By (task_id, index)."
         self.attempts: list[Attempt] = []
         "Those that are complete, in the order of their completion."
+        self.lacking: Lacking | None = None
+        "Modules that the problems need and the executor's interpreter lacks."
         self._row_by_id = {task_id: row for row, task_id in enumerate(problems.task_ids)}
         self._fixed_indices = bool(getattr(sampler, "fixed_indices", False))
         self.settings = settings
@@ -142,6 +145,8 @@ class Run:
         self.manifest = _manifest(problems, sampler, n_samples, self._executor_facts, settings)
         if executor is not None and self._executor_facts is not None:
             self.manifest["ground_truth"] = _ground_truth(problems, executor, self._executor_facts)
+            self.lacking = lacking(problems, executor)
+            self.manifest["lacks"] = self.lacking.to_dict() if self.lacking is not None else None
         self._directory: RunDirectory | None = None
         if out is not None:
             self._directory = RunDirectory(out, self.manifest, compare_sampler=not self._fixed_indices)
@@ -564,6 +569,7 @@ def _manifest(
         "metadata": dict(metadata) if metadata else None,
         "rerun": rerun.describe() if rerun is not None else None,
         "ground_truth": None,
+        "lacks": None,
         "started": _now(),
         "finished": None,
         "task_ids": list(problems.task_ids),

@@ -358,7 +358,7 @@ def _merge(stored: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
     merged = dict(stored) | {key: value for key, value in now.items() if stored.get(key) is None}
     if now.get("max_unjudged") is not None:
         merged["max_unjudged"] = now["max_unjudged"]
-    for name in ("rerun", "ground_truth"):
+    for name in ("rerun", "ground_truth", "lacks"):
         if now.get(name) is not None:
             merged[name] = now[name]
     if now["n_samples"] > stored["n_samples"]:

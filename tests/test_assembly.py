@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from codeeval.assembly import beside, defines, depth, masked, signature_name, without_examples
+from codeeval.assembly import beside, defines, depth, function_end, masked, signature_name, without_examples
 
 
 @pytest.mark.parametrize(
@@ -332,3 +332,26 @@ def test_examples_after_the_functions_are_taken_off(language: str, function: str
 )
 def test_what_may_be_needed_stays(language: str, code: str) -> None:
     assert without_examples(code, "add", language) == code
+
+
+@pytest.mark.parametrize(
+    ("language", "prompt", "body"),
+    [
+        ("lua", "local function f(x)\n", "\n    -- a\n\n    if x then\n        while x do x = nil end\n    end\nend"),
+        ("lua", "local function f(x)\n", "    repeat x = 1 until x\n\n    return function() return 1 end end"),
+        (
+            "julia",
+            "function f(x)\n",
+            "    y = [i for i in x if i]\n\n    for i in y\n        y[end] = 1\n    end\nend",
+        ),
+        ("ruby", "def f(x)\n", "  return 1 if x\n\n  x.each do |y|\n    y\n  end\nend"),
+        ("racket", "(define (f x)\n", "  (let ([y x])\n\n    y))"),
+        ("d", "int f(int x)\n", "{\n    int y = 1;\n\n    if (x) { y = 2; }\n    return y;\n}"),
+        ("go", "func f() {\n", "    type t struct {\n        a int\n    }\n// }\n}"),
+        ("perl", "sub f {\n", "    my %h = (a => {});\n\n    return $#_;\n}"),
+        ("java", "class P {\n    static int f() {\n", "        if (true) {\n    }\n        return 1;\n    }"),
+    ],
+)
+def test_a_function_ends_where_what_its_prompt_opened_is_closed(language: str, prompt: str, body: str) -> None:
+    assert function_end(f"{body}\n\nfunction g() {{ end }}\nend\n", prompt, language) == len(body)
+    assert function_end(body[:-3], prompt, language) is None

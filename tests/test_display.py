@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from codeeval import _display
 from codeeval._display import svg, untrusted
+from codeeval._display.failures import gist
 from codeeval.comparison import compare, compare_many
 from codeeval.history import History
 from codeeval.metrics import PassAtK
@@ -512,3 +513,40 @@ class TestPictures:
         contrast = (max(luminance, ground) + 0.05) / (min(luminance, ground) + 0.05)
 
         assert contrast > 2
+
+
+def ended(execution: Execution) -> Attempt:
+    return Attempt(sample=Sample(task_id="toy/0", completion=""), code="f = 1", executions={"tests": execution})
+
+
+def test_what_a_failing_test_says_is_not_said_again() -> None:
+    tests = tuple(TestResult(name=str(i), passed=False, message=f"f({i}) gave {i}") for i in (3, 4))
+
+    shown = repr(
+        _display.Failures([ended(Execution(status=Status.FAILED, message="test 3: f(3) gave 3", tests=tests))])
+    )
+
+    assert shown.count("f(3) gave 3") == 1
+    assert "tests:\n" not in shown
+
+
+def test_what_ended_a_run_comes_before_the_tests_that_were_not_heard() -> None:
+    tests = (
+        TestResult(name="T.test_a", passed=False, message="1 != 2"),
+        *(TestResult(name=f"T.test_{name}", passed=False, message="no verdict") for name in "bcdefgh"),
+    )
+    loading = Execution(status=Status.FAILED, message="No module named 'x'", tests=tests[1:])
+    late = Execution(status=Status.TIMED_OUT, message="cpu: used its 1 CPU seconds", tests=tests)
+
+    unloaded, timed_out = (
+        repr(_display.Failures([ended(execution)])).splitlines()[2:] for execution in (loading, late)
+    )
+
+    assert unloaded == [
+        "  tests:",
+        "    No module named 'x'",
+        "  tests, no verdict from:",
+        "    T.test_b, T.test_c, T.test_d, T.test_e, T.test_f and 2 more",
+    ]
+    assert timed_out[:4] == ["  tests, test T.test_a:", "    1 != 2", "  tests:", "    cpu: used its 1 CPU seconds"]
+    assert gist(ended(loading)) == "No module named 'x'"

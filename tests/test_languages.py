@@ -383,6 +383,21 @@ def test_doctor_tells_what_works_what_is_broken_and_what_is_missing(executor: ce
         assert all(word in shown for word in ("Shell", "works", "Broken", "Gone", "missing", "shell 1"))
 
 
+@pytest.mark.parametrize(("manager", "told"), [("apt", "install apt: it;"), ("a.org", "from a.org: it")])
+def test_a_web_site_is_no_package_manager(manager: str, told: str) -> None:
+    gone = broken_language(tools={"sh": ("no-such-shell",)}, packages={manager: "it", "npm": "that"})
+
+    (found,) = ce.languages.doctor([gone])
+
+    assert f"{told}" in found.message
+    assert "npm: that, and see" in found.message
+
+
+def test_doctor_is_asked_about_one_language_by_name_or_record(executor: ce.LocalExecutor) -> None:
+    assert [d.language.name for d in ce.languages.doctor("bash")] == ["bash"]
+    assert [d.state for d in ce.languages.doctor(broken_language())] == ["works"]
+
+
 def test_doctor_says_which_records_were_never_tried(executor: ce.LocalExecutor) -> None:
     found = ce.languages.doctor([broken_language(is_verified=False)])
 

@@ -248,3 +248,57 @@ def test_javascript_that_prints_fails_under_the_rules_of_qwen_alone(tmp_path: Pa
 
     assert statuses(load(tmp_path, JS), completions) == [ce.Status.PASSED, ce.Status.PASSED]
     assert statuses(load(tmp_path, JS, protocol="qwen"), completions) == [ce.Status.FAILED, ce.Status.PASSED]
+
+
+@pytest.mark.parametrize(
+    ("language", "stop", "prompt", "body"),
+    [
+        ("lua", ["\nlocal", "\n--", "\n\n"], "local function add(x, y)\n", "\n    -- sum\n\n    return x + y\nend"),
+        ("lua", ["\nlocal", "\n--", "\n\n"], "local function add(x, y)\n", "local z = x\n-- sum\n\nreturn z + y\nend"),
+        ("jl", ["\nfunction", "\n\n"], "function add(x, y)\n", "    z = x\n\n    return z + y\nend"),
+        ("rb", ["\ndef", "\n#", "\n\n"], "def add(x, y)\n", "  z = x\n\n# sum\n  z + y\nend"),
+        ("pl", ["\nsub", "\n#", "\n\n"], "sub add {\n    my($x, $y) = @_;\n", "\n\n    return $x + $y;\n}"),
+        ("d", ["\n\n", "\nint"], "int add(int x, int y)\n", "{\n\nint z = x;\n    return z + y;\n}"),
+        (
+            "go",
+            ["\nfunc", "struct", "\n// "],
+            "func add(x, y int) int {\n",
+            "\ttype t struct{}\n// a\n\treturn 3\n}",
+        ),
+        ("js", ["\nfunction ", "\n//"], "function add(x, y){\n", "// sum\n\n//of both\n  return x + y;\n}"),
+    ],
+)
+def test_what_is_legal_in_the_open_function_does_not_cut_it(
+    tmp_path: Path, language: str, stop: list[str], prompt: str, body: str
+) -> None:
+    problems = load(tmp_path, TS | {"language": language, "prompt": prompt, "stop_tokens": stop})
+    ran_on = "".join(f"{string} more" for string in stop)
+
+    found = extract(ce.Sample(task_id="HumanEval_53_add", completion=body + ran_on), problems[0])
+
+    assert found.code == problems[0].prompt + body
+    assert found.dropped == ran_on
+
+
+def test_the_brace_that_the_tests_bring_is_cut_and_no_other(tmp_path: Path) -> None:
+    problems = load(tmp_path, BASH)
+    body = "    if true; then {\n        echo 1\n}; fi\n    echo 2"
+
+    found = [
+        extract(ce.Sample(task_id="HumanEval_53_add", completion=text), problems[0])
+        for text in (f"{body}\n}}\n\nsub() {{\n    echo 3\n}}\n", body)
+    ]
+
+    assert [f.code for f in found] == [problems[0].prompt + body] * 2
+
+
+def test_a_mark_of_the_model_or_a_word_after_a_function_without_an_end_still_cuts(tmp_path: Path) -> None:
+    problems = load(tmp_path, JS | {"stop_tokens": ["\nfunction ", "\n//", "<|end|>"]})
+
+    for text, kept in (
+        ("  return x <|end|> // a\n}\n", "  return x "),
+        ("  return x\nfunction g()", "  return x"),
+        ("  return x\n// y", "  return x\n// y"),
+    ):
+        found = extract(ce.Sample(task_id="HumanEval_53_add", completion=text), problems[0])
+        assert found.code == problems[0].prompt + kept

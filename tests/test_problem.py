@@ -49,6 +49,7 @@ def test_no_cases_are_refused() -> None:
         ({"task_id": ""}, "task_id"),
         ({"prompt": None}, "prompt"),
         ({"suites": {}}, "without tests"),
+        ({"style": "instruct"}, "'completion'.*'chat'"),
     ],
 )
 def test_unusable_fields_are_refused(fields: dict[str, Any], what: str) -> None:

@@ -270,6 +270,15 @@ def test_a_problem_without_canonical_solution_is_named() -> None:
     assert "add/1" == caught.value.task_id
 
 
+def test_problems_of_which_none_has_a_canonical_solution_are_not_to_be_left_out() -> None:
+    with pytest.raises(
+        SamplingError, match=r"add/0 and 2 more: none of these .* MultiPL-E.*languages\.doctor"
+    ) as caught:
+        CanonicalSampler().sample(_problems(3), 1)
+
+    assert "filter" not in str(caught.value)
+
+
 # --- functions
 
 

@@ -130,7 +130,7 @@ def test_a_solution_stands_alone_and_a_completion_follows_its_prompt() -> None:
 
 @pytest.mark.parametrize("row", [{"completion": "x"}, {"task_id": "add/9", "completion": "x"}, {"task_id": "add/0"}])
 def test_a_row_without_task_or_text_is_refused(row: dict[str, str]) -> None:
-    with pytest.raises(SamplingError, match="row 0: wanted"):
+    with pytest.raises(SamplingError, match=r"rows\[0\]: wanted"):
         ce.sanitize([row], PROBLEMS)
 
 
@@ -162,3 +162,16 @@ def test_tasks_with_fewer_samples_than_wanted_are_found() -> None:
     assert whole.is_clean
     assert ((PROBLEMS[-1].task_id, 1),) == short.short
     assert not short.is_clean
+
+
+def test_rows_and_files_are_checked_as_samples_are(tmp_path: Path) -> None:
+    rows = [{"task_id": p.task_id, "completion": "    return a + b"} for p in PROBLEMS for _ in range(2)]
+    rows[0] = {"task_id": rows[0]["task_id"], "solution": "def (:"}
+    file = tmp_path / "rows.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    for given in (rows, file, str(file)):
+        found = ce.syncheck(given, PROBLEMS, n_samples=2)
+
+        assert found.unparsable == ((PROBLEMS[0].task_id, 0),)
+        assert not found.short

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -28,6 +30,13 @@ def history_of(results: ce.Results) -> Any:
     return history
 
 
+def called(name: str, arguments: tuple[Any, ...], _: ce.Results) -> Any:
+    return getattr(ce, name)(*arguments)
+
+
+PROBLEM = ce.Problem.from_test("t", "", "assert f() == 1", "f")
+PROBLEMS: Any = ce.ProblemSet([dataclasses.replace(PROBLEM, metadata={"level": 1})])
+SAMPLE = ce.Sample(task_id="t", completion="x")
 #: Without their types, for wrong ones are what is tested.
 api: Any = ce
 measures: Any = metrics
@@ -59,6 +68,16 @@ WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
     "replicates in words": (lambda r: api.compare(r, r, replicates="many"), r"replicates must be a whole number"),
     "a setting by number": (lambda r: api.compare(r, r, ignore=3), r"ignore takes names of settings, .* got 3"),
     "settings by number": (lambda r: api.compare_many({"a": r, "b": r}, ignore=[3]), r"ignore takes names of settings"),
+    "a setting that there is not": (
+        lambda r: api.compare(r, r, ignore="nonsense"),
+        r"no setting 'nonsense'; there",
+    ),
+    "a setting that is misspelt": (lambda r: api.compare(r, r, ignore=["limits.cpu"]), r"did you mean 'limits.cpu_s'"),
+    "a group that is misspelt": (lambda r: api.History(ignore="limit"), r"did you mean 'limits'"),
+    "a limit that is misspelt": (lambda r: PROBLEMS.with_limits(cpu=3), r"no limit 'cpu'; did you mean 'cpu_s'"),
+    "a limit that there is not": (lambda r: PROBLEMS.with_limits(time=3), r"no limit 'time'; there are cpu_s, wall_s"),
+    "metadata that there are not": (lambda r: PROBLEMS.filter(library="numpy"), r"'library'; they have \['level'\]"),
+    "metadata that are misspelt": (lambda r: PROBLEMS.filter(levl=1), r"did you mean 'level'\? They have"),
     "a history's setting by number": (lambda r: api.History(ignore=3), r"ignore takes names of settings"),
     "a hook by number": (lambda r: api.History(on_log=3), r"on_log takes functions of a step and its scores, .* got 3"),
     "a hook by name": (lambda r: api.History(on_log=["wandb"]), r"on_log takes functions .* got 'wandb'"),
@@ -69,6 +88,17 @@ WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
     "a path appended": (lambda r: api.History().append("runs/a", 1), r"a history holds Results"),
     "a step in words": (lambda r: api.History().append(r, "500"), r"a step is a number, but got '500'"),
     "a step that is none": (lambda r: api.History().append(r, math.nan), r"a step is a number, but got nan"),
+    **{
+        f"{name} {mistake}": (partial(called, name, arguments), message)
+        for name in ("sanitize", "calibrate", "syncheck")
+        for mistake, arguments, message in (
+            ("of a sample", (SAMPLE, []), r"wanted the path of a file or rows .* got Sample"),
+            ("for one problem", ([SAMPLE], PROBLEM), r"got one Problem; write \[problem\]"),
+            ("for a name", ([SAMPLE], "humaneval"), r"did you mean load\('humaneval'\)"),
+            ("for nothing", ([SAMPLE], None), r"problems must be a ProblemSet, but got None"),
+            ("swapped", ([PROBLEM], [SAMPLE]), r"rows come first, then problems"),
+        )
+    },
     "a card of nothing": (lambda r: api.report_card(None), r"report_card takes Results"),
 }
 
@@ -111,3 +141,18 @@ def test_empty_results_give_undefined_scores_without_a_warning(task_ids: list[st
 
 def test_a_scalar_cost_is_one_sample() -> None:
     assert metrics.dps(1.0, [3.0, 2.0], [10.0, 60.0]).tolist() == [60.0]
+
+
+@pytest.mark.parametrize("name", ["sanitize", "calibrate", "syncheck"])
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (["def f(): pass"], r"rows\[0\]: wanted a row with a task_id and a completion, but got 'def f"),
+        ("no_such_file.jsonl", r"no recorded completions: .*no_such_file.jsonl"),
+        ([{"task": "t"}], r"rows\[0\].*task"),
+        ([{"task_id": "t", "text": "x"}], r"rows\[0\].*completion"),
+    ],
+)
+def test_rows_that_are_none_are_named(name: str, rows: Any, message: str) -> None:
+    with pytest.raises(ce.SamplingError, match=message):
+        getattr(api, name)(rows, [PROBLEM])

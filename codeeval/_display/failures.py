@@ -7,8 +7,9 @@ from typing import overload
 
 from codeeval._display.theme import PRE, WRAPPED, box
 from codeeval._display.untrusted import escaped, head, line, numbered, tail
-from codeeval.program import Execution
+from codeeval.program import Execution, TestResult
 from codeeval.sample import Attempt
+from codeeval.sandbox import NO_VERDICT
 
 __all__ = ["Failures", "attempt_html", "gist"]
 
@@ -79,7 +80,8 @@ def gist(attempt: Attempt, chars: int = 100) -> str:
     """Say in one line why an attempt did not pass: its first failing test's message, or the run's."""
     for execution in attempt.executions.values():
         if not execution.passed:
-            messages = [test.message for test in execution.tests if not test.passed] + [execution.message]
+            told, silent = _failing(execution)
+            messages = [*(test.message for test in told), execution.message, *(test.message for test in silent)]
             said = next((message for message in messages if message.strip()), "")
             return line(said[: chars * 4].strip().partition("\n")[0], chars)
     return ""
@@ -110,19 +112,37 @@ def _evidence(attempt: Attempt) -> Iterator[tuple[str, str]]:
     for suite, execution in list(attempt.executions.items())[:_SUITES]:
         if execution.passed:
             continue
-        failing = [test for test in execution.tests if not test.passed]
-        for test in failing[:_TESTS]:
-            yield f"{line(suite, 40)}, test {line(test.name)}", head(test.message, _MESSAGE_CHARS) or "failed"
-        if len(failing) > _TESTS:
-            yield f"{line(suite, 40)}", f"… and {len(failing) - _TESTS:,} more failing tests"
-        if execution.message and execution.message not in [test.message for test in failing[:_TESTS]]:
-            yield f"{line(suite, 40)}", head(execution.message, _MESSAGE_CHARS)
+        name = line(suite, 40)
+        told, silent = _failing(execution)
+        for test in told[:_TESTS]:
+            yield f"{name}, test {line(test.name)}", head(test.message, _MESSAGE_CHARS) or "failed"
+        if len(told) > _TESTS:
+            yield name, f"… and {len(told) - _TESTS:,} more failing tests"
+        if execution.message and not _repeats(execution.message, told[:_TESTS]):
+            yield name, head(execution.message, _MESSAGE_CHARS)
+        if silent:
+            more = f" and {len(silent) - _TESTS:,} more" if len(silent) > _TESTS else ""
+            yield f"{name}, {NO_VERDICT} from", ", ".join(line(test.name) for test in silent[:_TESTS]) + more
         cut = " (was longer than what is kept)" if execution.truncated else ""
-        shown = [*(test.message for test in failing[:_TESTS]), execution.message]
+        shown = [*(test.message for test in told[:_TESTS]), execution.message]
         stderr = _without_end(execution.stderr, shown)
         for stream, written in (("stderr", stderr), ("stdout", execution.stdout)):
             if written.strip():
-                yield f"{line(suite, 40)}, end of {stream}{cut}", tail(written, _STREAM_CHARS)
+                yield f"{name}, end of {stream}{cut}", tail(written, _STREAM_CHARS)
+
+
+def _failing(execution: Execution) -> tuple[list[TestResult], list[TestResult]]:
+    """Give the tests that failed, and those that never came to be heard: what ended the run says why."""
+    failing = [test for test in execution.tests if not test.passed]
+    return (
+        [test for test in failing if test.message != NO_VERDICT],
+        [test for test in failing if test.message == NO_VERDICT],
+    )
+
+
+def _repeats(message: str, tests: Sequence[TestResult]) -> bool:
+    """Whether a run's message only says what a test does: `test 0: …`."""
+    return any(message in (test.message, f"test {test.name}: {test.message}") for test in tests)
 
 
 def _without_end(written: str, shown: Sequence[str]) -> str:

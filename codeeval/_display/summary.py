@@ -15,7 +15,7 @@ from codeeval._display import svg
 from codeeval._display.failures import attempt_html
 from codeeval._display.theme import FAINT, HEADING, TITLE, Markup, box, table, together, warning
 from codeeval._display.untrusted import escaped, line, plural
-from codeeval.card import NOT_RECORDED, ground_truth_line, isolation
+from codeeval.card import NOT_RECORDED, ground_truth_line, isolation, lacking_line
 from codeeval.program import Status
 from codeeval.sample import Attempt
 
@@ -145,7 +145,7 @@ def benchmark_name(manifest: Mapping[str, Any]) -> str:
 
 
 def warnings(results: Results) -> list[str]:
-    """Say what must not be overlooked: scores withheld or partial, attempts not judged, flaky problems."""
+    """Say what must not be overlooked: scores withheld or partial, no verdict, missing libraries, flakiness."""
     found = []
     if results.withheld:
         found.append(f"SCORES WITHHELD: {line(results.withheld, 500)}")
@@ -158,6 +158,8 @@ def warnings(results: Results) -> list[str]:
         found.append(
             f"NOT JUDGED: {results.n_unjudged:,} of {asked} (our fault, in no denominator){_commonest_fault(results)}"
         )
+    if lacks := lacking_line(results.manifest):
+        found.append(f"LIBRARIES MISSING: {line(lacks, 500)}.")
     if results.flaky:
         of = f"{len(results.flaky):,} of {plural(len(results.task_ids), 'problem')}"
         some = ", ".join(line(task_id, 40) for task_id in results.flaky[:5])

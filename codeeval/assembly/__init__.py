@@ -7,6 +7,7 @@ ends as a compile error, never as a pass. Standard library only.
 
 from codeeval.assembly.definitions import defines, first_definition, signature_name
 from codeeval.assembly.examples import without_examples
+from codeeval.assembly.functions import function_end, knows_ends
 from codeeval.assembly.masking import closed_at, depth, line_comment, masked
 from codeeval.assembly.placing import beside, go_program
 
@@ -16,7 +17,9 @@ __all__ = [
     "defines",
     "depth",
     "first_definition",
+    "function_end",
     "go_program",
+    "knows_ends",
     "line_comment",
     "masked",
     "signature_name",

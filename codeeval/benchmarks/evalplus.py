@@ -53,6 +53,12 @@ _MBPP = {
     ("v0.2.0", "full"): _Release("7373ec642856c286427fcd56c79f254c7ee4e98d49f1cbb18c046030e887d631", 378),
     ("v0.2.0", "noextreme"): _Release("", 378),
 }
+_KNOWN = {
+    release.sha256: f"{name}, version={version!r}, form={form!r}"
+    for name, releases in (("humaneval+", _HUMANEVAL), ("mbpp+", _MBPP))
+    for (version, form), release in releases.items()
+    if release.sha256
+}
 _SUFFIX = {"full": "", "mini": "-Mini", "noextreme": "-NoExtreme"}
 
 
@@ -143,7 +149,7 @@ def _fetch(
         UrlFile(url=f"{repository}/{version}/{stem}{_SUFFIX[form]}.jsonl.gz"),
     )
     verify = verify and bool(release.sha256)
-    found = fetch(name, places, fields=_FIELDS, sha256=release.sha256, source=source, verify=verify)
+    found = fetch(name, places, fields=_FIELDS, sha256=release.sha256, source=source, verify=verify, known=_KNOWN)
     if not release.sha256 and len(found.rows) != release.n_tasks:
         raise DatasetError(f"{name}: wanted {release.n_tasks} rows, but got {len(found.rows)} from {found.revision}")
     return found

@@ -178,7 +178,8 @@ def humanevalpack(
         HubFile(repo="bigcode/humanevalpack", path=f"data/{short}/data/humanevalpack.jsonl", revision="main"),
     )
     fields = _FIELDS + _MORE_FIELDS.get(short, ())
-    found = fetch(name, places, fields=fields, sha256=_PARTS[short].sha256, source=source, verify=verify)
+    known = {part.sha256: f"humanevalpack, language={other!r}" for other, part in _PARTS.items()}
+    found = fetch(name, places, fields=fields, sha256=_PARTS[short].sha256, source=source, verify=verify, known=known)
     ask = _Ask(short=short, part=_PARTS[short], form=form)
     if task == "explain-describe":
         problems = [ask.describe(row) for row in found.rows]

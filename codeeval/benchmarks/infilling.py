@@ -50,7 +50,8 @@ def infilling(*, gap: str = "single-line", source: Source | None = None, verify:
     file, file_sha256, sha256 = GAPS[gap]
     name = f"humaneval-infilling ({gap})"
     places = (CachedFile(file), UrlFile(url=f"{_ORIGIN}/{file}", sha256=file_sha256))
-    found = fetch(name, places, fields=_FIELDS, sha256=sha256, source=source, verify=verify)
+    known = {digest: f"humaneval-infilling, gap={other!r}" for other, (_, _, digest) in GAPS.items()}
+    found = fetch(name, places, fields=_FIELDS, sha256=sha256, source=source, verify=verify, known=known)
     problems = (
         Problem.from_test(
             row["task_id"],

@@ -1,7 +1,8 @@
 """MultiPL-E: HumanEval and MBPP in 18 languages (Cassano et al. 2022, arXiv:2208.08227).
 
-Tests are text in the language itself, written to follow a continuation of the prompt: in languages with braces they
-begin by closing the function. The program is prompt, completion, newline, tests, and how it ends is the verdict.
+Tests are text in the language itself, written to follow a continuation of the prompt: in C++, C#, Java, Rust, Scala,
+Bash and Swift they begin by closing the function. The program is prompt, completion, newline, tests, and how it ends is
+the verdict.
 """
 
 from __future__ import annotations
@@ -62,6 +63,7 @@ _RELEASES = {
     "swift": _Release(158, 396, "a942f21687b1bf0ed0d444d34a9690562f9a7c15de83abdfc3c8c5cd2895402a"),
     "ts": _Release(159, 390, "d55c68abb8d415864e0bd81707519c13beb0ebc234b018b8860201be244e7912"),
 }
+_KNOWN = {release.humaneval_sha256: f"multipl-e, language={short!r}" for short, release in _RELEASES.items()}
 _FIELDS = ("name", "prompt", "tests", "stop_tokens")
 #: The revision that BigCode's harness evaluates.
 _REVISION = "28441b6024e71d4a1c1c0f6bf171c935cd5a43f2"
@@ -121,9 +123,11 @@ def multipl_e(
         source=source,
         verify=verify and bool(sha256),
         order=_number,
+        known=_KNOWN,
     )
     if not sha256 and verify and len(found.rows) != n_tasks:
-        raise DatasetError(f"{name}: wanted {n_tasks} rows, but got {len(found.rows)} from {found.revision}")
+        told = f"; these are the rows of {_KNOWN[found.digest]}" if found.digest in _KNOWN else ""
+        raise DatasetError(f"{name}: wanted {n_tasks} rows, but got {len(found.rows)} from {found.revision}{told}")
     return ProblemSet(
         (
             _problem(row, record, rules, row["prompt"].strip() if protocol == "multipl-e" else row["prompt"])

@@ -209,7 +209,7 @@ class Comparison:
             notes.append(f"NOT JUDGED: {self.n_unjudged[0]} samples of a, {self.n_unjudged[1]} of b (our fault).")
         ignored = [setting.name for setting in self.settings if setting.ignored]
         if ignored:
-            notes.append(f"NOT COMPARABLE unless you accept that these differ: {', '.join(ignored)}.")
+            notes.append(f"COMPARED ALL THE SAME, for you accept that these differ: {', '.join(ignored)}.")
         unknown = [setting.name for setting in self.settings if setting.kind is Kind.UNKNOWN]
         if unknown:
             notes.append(f"NOT VERIFIED, recorded for one of the runs only or for other tasks: {', '.join(unknown)}.")

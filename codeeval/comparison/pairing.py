@@ -50,9 +50,9 @@ def compare(
 ) -> Comparison:
     """Compare two runs on the same problems: is b better than a, by how much, and what else differs?
 
-    With one sample per problem the p-value is McNemar's exact one, else that of the paired permutation test; see
-    `codeeval.metrics.paired`. Samples without a verdict are left out of the scores, tasks without k judged samples in
-    both runs out of the comparison; it says how many.
+    Where every problem's score is 0 or 1 in both runs, as with one sample each, the p-value is McNemar's exact one,
+    else that of the paired permutation test; see `codeeval.metrics.paired`. Samples without a verdict are left out
+    of the scores, tasks without k judged samples in both runs out of the comparison; it says how many.
 
     Args:
         a: results, or the path of a run directory.

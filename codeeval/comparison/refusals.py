@@ -8,7 +8,14 @@ from itertools import product
 from typing import Literal
 
 from codeeval._tables import shown
-from codeeval.comparison.settings import DIGESTS, Kind, SettingDifference, other_problems, setting_differences
+from codeeval.comparison.settings import (
+    DIGESTS,
+    Kind,
+    SettingDifference,
+    other_problems,
+    refuse_unknown_names,
+    setting_differences,
+)
 from codeeval.comparison.sides import Side
 from codeeval.errors import NotComparable
 from codeeval.metrics.paired import Interval
@@ -48,10 +55,12 @@ def ignored_settings(ignore: Iterable[str]) -> tuple[str, ...]:
 
     Raises:
         TypeError: they are no names.
+        ValueError: there is no such setting.
     """
     names = (ignore,) if isinstance(ignore, str) else tuple(ignore) if isinstance(ignore, Iterable) else (ignore,)
     if not all(isinstance(name, str) for name in names):
         raise TypeError(f"ignore takes names of settings, as ('limits.cpu_s',), but got {ignore!r:.80}")
+    refuse_unknown_names(names)
     return names
 
 

@@ -7,14 +7,16 @@ its temperature) may differ and is listed; so is the environment.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from codeeval._tables import flattened, shown
+from codeeval.program import Limits
 
-__all__ = ["Kind", "SettingDifference", "setting_differences"]
+__all__ = ["Kind", "SettingDifference", "refuse_unknown_names", "setting_differences"]
 
 
 class Kind(StrEnum):
@@ -124,6 +126,30 @@ _BLOCKING = frozenset(
         "executor.hash_seed",
     }
 )
+#: What `ignore` may name: what can be blocking, and groups of it.
+_NAMES = (
+    *(f"limits.{name}" for name in Limits.__dataclass_fields__),
+    *sorted(_BLOCKING),
+    *("executor.python", "benchmark.name", "benchmark.version", "benchmark.sha256", DIGESTS, "withheld", "n_samples"),
+    *("limits", "protocol", "sampler", "executor", "benchmark"),
+)
+#: Groups whose names are those of suites, or whatever a sampler or an executor says of itself.
+_OPEN_GROUPS = ("protocol.", "sampler.", "executor.", "benchmark.")
+
+
+def refuse_unknown_names(names: Iterable[str]) -> None:
+    """Refuse what can't be the name of a setting that forbids a comparison.
+
+    Raises:
+        ValueError: a name is of that kind; says which one may be meant.
+    """
+    for name in names:
+        if name not in _NAMES and not name.startswith(_OPEN_GROUPS):
+            close = difflib.get_close_matches(name, _NAMES, n=1)
+            guess = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(_NAMES)}"
+            raise ValueError(f"ignore takes names of settings, but there is no setting {name!r}; {guess}")
+
+
 #: Compared by who compares, or too incidental to list.
 _PASSED_OVER = frozenset({"schema", "task_ids", "n_samples", "started", "finished", "benchmark.problems"})
 
@@ -135,7 +161,7 @@ def _settings(manifest: Mapping[str, Any], task_ids: Iterable[str] | None, suite
     limits, suites = manifest.pop("limits", None), manifest.pop("suites", None)
     protocol, _ = manifest.pop("protocol", None), manifest.pop("problem_digests", None)
     executor = dict(manifest.pop("executor", None) or {})
-    truth = manifest.pop("ground_truth", None)
+    truth, lacks = manifest.pop("ground_truth", None), manifest.pop("lacks", None)
     isolation, guarantees = executor.pop("isolation", None), executor.pop("guarantees", None)
     settings = {f"limits.{name}": _by_task(value, wanted) for name, value in (limits or {}).items()}
     protocols = {name: value for name, value in dict(protocol or {}).items() if suite in (None, name)}
@@ -150,6 +176,8 @@ def _settings(manifest: Mapping[str, Any], task_ids: Iterable[str] | None, suite
         settings["executor.guarantees"] = sorted(guarantees.get("held") or ())
     if isinstance(truth, Mapping):  # the reasons are for reading
         settings["ground_truth.failed_tasks"] = sorted(truth.get("failed_tasks") or ())
+    if isinstance(lacks, Mapping):
+        settings["lacks"] = sorted(lacks.get("modules") or ())
     settings |= flattened({"executor": executor})
     settings |= flattened(manifest)
     return {

@@ -14,9 +14,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from codeeval.errors import SamplingError
-from codeeval.jsonl import read_rows, write_jsonl
+from codeeval.jsonl import write_jsonl
 from codeeval.problem import Problem
 from codeeval.sample import Sample
+from codeeval.sample_rows import located, problems_by_id
 
 __all__ = ["calibrate", "calibrated", "head_of"]
 
@@ -44,25 +45,21 @@ def calibrate(
         `{"task_id": …, "solution": …}` for each row.
 
     Raises:
-        SamplingError: a row has no known task, or no text.
+        SamplingError: there is no such file, or a row has no known task, or no text.
+        TypeError: these are no rows, or no problems.
     """
-    problems_by_id = {problem.task_id: problem for problem in problems}
-    located: Iterable[tuple[str, Row | Sample]] = (
-        read_rows(rows)
-        if isinstance(rows, str | os.PathLike)
-        else ((f"row {number}", row) for number, row in enumerate(rows))
-    )
+    known = problems_by_id(problems)
     solutions = []
-    for place, row in located:
+    for place, row in located(rows):
         task_id, text = (row.task_id, row.completion) if isinstance(row, Sample) else (row.get("task_id"), _raw(row))
-        if not isinstance(task_id, str) or task_id not in problems_by_id:
-            raise SamplingError(f"{place}: wanted the id of one of the problems, but got {task_id!r:.80}")
+        if not isinstance(task_id, str) or task_id not in known:
+            raise SamplingError(f"{place}: wanted the task_id of one of the problems, but got {task_id!r:.80}")
         if not isinstance(text, str):
             raise SamplingError(
                 f"{place}: wanted text as 'raw_solution', 'solution' or 'completion', but got {text!r:.80}",
                 task_id=task_id,
             )
-        solutions.append({"task_id": task_id, "solution": calibrated(text, problems_by_id[task_id])})
+        solutions.append({"task_id": task_id, "solution": calibrated(text, known[task_id])})
     if out is not None:
         write_jsonl(out, solutions)
     return solutions

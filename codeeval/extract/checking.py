@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from codeeval.extract.cleaning import cleaned
 from codeeval.extract.extraction import Extractor, applied
@@ -11,6 +13,7 @@ from codeeval.extract.names import default_extractor, extractor_named
 from codeeval.extract.syntax import parse
 from codeeval.problem import Problem
 from codeeval.sample import Sample
+from codeeval.sample_rows import located, problems_by_id, sample_of
 
 __all__ = ["SyntaxReport", "syncheck"]
 
@@ -54,7 +57,7 @@ _FOUND = ("missing", "short", "empty", "unparsable", "truncated", "unknown")
 
 
 def syncheck(
-    samples: Iterable[Sample],
+    samples: Iterable[Mapping[str, Any] | Sample] | str | os.PathLike[str],
     problems: Iterable[Problem],
     *,
     extractor: str | Extractor | None = None,
@@ -63,32 +66,38 @@ def syncheck(
     """Look for samples that can't pass, without running any.
 
     Args:
-        samples: the samples, as `codeeval.formats.read_samples` gives them.
+        samples: samples, rows with `task_id` and `completion` or `solution`, or a file of JSON lines. Other layouts are
+            read by `codeeval.formats.read_samples`.
         problems: what was asked.
         extractor: how their code is taken; by default as `evaluate` would.
         n_samples: how many samples of each task there should be.
+
+    Raises:
+        SamplingError: there is no such file, or a row has no task id or no completion.
+        TypeError: these are no samples, or no problems.
     """
-    problems_by_id = {problem.task_id: problem for problem in problems}
-    chosen = default_extractor(problems_by_id.values()) if extractor is None else extractor_named(extractor)
-    n_by_task = dict.fromkeys(problems_by_id, 0)
+    known = problems_by_id(problems)
+    chosen = default_extractor(known.values()) if extractor is None else extractor_named(extractor)
+    n_by_task = dict.fromkeys(known, 0)
     empty, unparsable, truncated = [], [], []
     unknown: dict[str, None] = {}
     n = 0
-    for sample in samples:
+    for place, row in located(samples):
         n += 1
-        problem = problems_by_id.get(sample.task_id)
+        sample = row if isinstance(row, Sample) else sample_of(place, row, n_by_task)
+        problem = known.get(sample.task_id)
         if problem is None:
             unknown[sample.task_id] = None
             continue
         n_by_task[sample.task_id] += 1
-        place = (sample.task_id, sample.index)
+        name = (sample.task_id, sample.index)
         code = applied(chosen, sample, problem).code
         if not code.strip() or not sample.completion.strip():
-            empty.append(place)
+            empty.append(name)
         elif problem.language == "python" and parse(code) is None:
-            unparsable.append(place)
+            unparsable.append(name)
         if sample.metadata.get("finish_reason") in _CUT_OFF or cleaned(sample.completion).is_truncated:
-            truncated.append(place)
+            truncated.append(name)
     return SyntaxReport(
         n_samples=n,
         missing=tuple(task_id for task_id, found in n_by_task.items() if not found),

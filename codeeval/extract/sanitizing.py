@@ -20,9 +20,10 @@ from codeeval.errors import SamplingError
 from codeeval.extract.extraction import Extractor, applied
 from codeeval.extract.names import extractor_named
 from codeeval.extract.workers import Workers
-from codeeval.jsonl import read_rows, write_jsonl
+from codeeval.jsonl import write_jsonl
 from codeeval.problem import Problem
 from codeeval.sample import Sample
+from codeeval.sample_rows import located, problems_by_id
 
 __all__ = ["sanitize"]
 
@@ -56,12 +57,13 @@ def sanitize(
         `{"task_id": …, "solution": …}` for each row.
 
     Raises:
-        SamplingError: a row has no known task, or neither a solution nor a completion.
+        SamplingError: there is no such file, or a row has no known task, or neither a solution nor a completion.
+        TypeError: these are no rows, or no problems.
         ValueError: there is no such extractor, or it raised; says on which sample.
         WorkerLost: a worker died; says on which samples.
     """
     found = extractor_named(extractor)
-    tasks = list(_tasks(rows, {problem.task_id: problem for problem in problems}))
+    tasks = list(_tasks(rows, problems_by_id(problems)))
     codes = _codes(tasks, found, _n_workers(workers, len(tasks)))
     solutions = [
         {"task_id": sample.task_id, "solution": code}
@@ -77,16 +79,11 @@ Task = tuple[Sample, Problem]
 
 def _tasks(rows: Iterable[Row | Sample] | str | os.PathLike[str], problems: Mapping[str, Problem]) -> Iterator[Task]:
     """Pair each row's text with its problem; an answer that stands alone makes it a problem of chat style."""
-    located: Iterable[tuple[str, Row | Sample]] = (
-        read_rows(rows)
-        if isinstance(rows, str | os.PathLike)
-        else ((f"row {number}", row) for number, row in enumerate(rows))
-    )
     alone: dict[str, Problem] = {}
-    for place, row in located:
+    for place, row in located(rows):
         task_id, text, stands_alone = _read(row)
         if not isinstance(task_id, str) or task_id not in problems:
-            raise SamplingError(f"{place}: wanted the id of one of the problems, but got {task_id!r:.80}")
+            raise SamplingError(f"{place}: wanted the task_id of one of the problems, but got {task_id!r:.80}")
         if not isinstance(text, str):
             raise SamplingError(
                 f"{place}: wanted a 'solution' or a 'completion', but got {text!r:.80}", task_id=task_id

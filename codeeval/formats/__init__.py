@@ -27,7 +27,7 @@ from codeeval.jsonl import first_character, read_json, read_jsonl, read_rows, wr
 from codeeval.problem import Problem
 from codeeval.program import Execution, Status, TestResult
 from codeeval.sample import Attempt, Sample
-from codeeval.samplers.recorded import samples_from_rows, unknown_task
+from codeeval.sample_rows import samples_from_rows, unknown_task
 
 __all__ = [
     "BigCodeBenchFile",

@@ -19,7 +19,7 @@ from codeeval.jsonl import read_json, write_jsonl
 from codeeval.problem import Problem
 from codeeval.program import Execution, Status
 from codeeval.sample import Attempt, Sample
-from codeeval.samplers.recorded import unknown_task
+from codeeval.sample_rows import unknown_task
 
 __all__ = ["completion_rows", "is_multipl_e_folder", "result_attempts", "write_multipl_e_results"]
 

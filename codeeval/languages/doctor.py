@@ -99,7 +99,7 @@ _HEADER = ("language", "state", "tool", "what to do")
 
 
 def doctor(
-    languages: Iterable[str | Language] | None = None,
+    languages: str | Language | Iterable[str | Language] | None = None,
     *,
     sandbox: Sandbox | None = None,
     python: str | None = None,
@@ -112,7 +112,7 @@ def doctor(
     and this process, stays the same.
 
     Args:
-        languages: names or records; by default all that `codeeval.languages.names()` gives.
+        languages: a name or a record, or several; by default all that `codeeval.languages.names()` gives.
         sandbox: how programs are isolated; by default as `LocalExecutor` does it.
         python: the interpreter of the sandbox; by default the caller's.
         protocol: whose rules; `"humanevalpack"` needs more than a compiler in most languages.
@@ -126,6 +126,8 @@ def doctor(
     if protocol not in PROTOCOLS:
         raise ValueError(f"protocol must be one of {', '.join(PROTOCOLS)}, but got {protocol!r}")
 
+    if isinstance(languages, str | Language):
+        languages = [languages]
     wanted = names() if languages is None else languages
     records = [(get(each) if isinstance(each, str) else each).under(protocol) for each in wanted]
     setup = Setup(sandbox=sandbox or Sandbox(), python=python)

@@ -113,7 +113,7 @@ class Language:
     "The command whose first line of output names the version."
     self_test: SelfTest
     packages: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
-    "What to install: package manager → the names that it takes."
+    "What to install: package manager or web site → the names that it takes, or what to take there."
     protocols: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: _NOTHING)
     "Fields that differ where a benchmark's own rules do: protocol → field → value."
     is_verified: bool = True

@@ -152,11 +152,16 @@ def _expanded(text: str, words: Mapping[str, str]) -> str:
 
 
 def _missing(language: Language, what: str) -> ToolchainMissing:
-    packages = "; ".join(f"{manager}: {names}" for manager, names in language.packages.items())
+    packages = "; ".join(f"{_from(manager)}: {names}" for manager, names in language.packages.items())
     return ToolchainMissing(
         f"{language.title} needs {what}, which is not installed here; install {packages or 'it'}, "
         "and see codeeval.languages.doctor()"
     )
+
+
+def _from(manager: str) -> str:
+    """Say where packages come from: a package manager's name, or `from` a web site."""
+    return f"from {manager}" if "." in manager else manager
 
 
 def _forward(language: Language, places: dict[str, str]) -> None:

@@ -24,12 +24,7 @@ class CanonicalSampler:
         """
         without = [problem.task_id for problem in problems if not problem.has_canonical_solution]
         if without:
-            more = f" and {len(without) - 1} more" if without[1:] else ""
-            raise SamplingError(
-                f"{without[0]}{more}: there is no canonical solution; "
-                "leave such problems out with problems.filter(lambda p: p.has_canonical_solution)",
-                task_id=without[0],
-            )
+            raise SamplingError(_message(without, is_all=len(without) == len(problems)), task_id=without[0])
         return (
             Sample(task_id=problem.task_id, completion=problem.canonical_solution, index=index)
             for problem in problems
@@ -42,3 +37,16 @@ class CanonicalSampler:
 
     def __repr__(self) -> str:
         return "CanonicalSampler()"
+
+
+def _message(without: Sequence[str], *, is_all: bool) -> str:
+    more = f" and {len(without) - 1} more" if without[1:] else ""
+    if is_all:
+        return (
+            f"{without[0]}{more}: none of these problems has a canonical solution. Some benchmarks come without any, "
+            "as MultiPL-E does; codeeval.languages.doctor() says which languages can be judged here"
+        )
+    return (
+        f"{without[0]}{more}: there is no canonical solution; "
+        "leave such problems out with problems.filter(lambda p: p.has_canonical_solution)"
+    )

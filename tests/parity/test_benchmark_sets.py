@@ -364,3 +364,22 @@ def test_the_differing_verdicts_of_cruxeval_hang_on_a_newer_python(data_dir: Pat
     rows = {row["id"]: row["code"] for row in load_rows(data_dir / "benchmarks" / "cruxeval.jsonl.gz")}
 
     assert all("removeprefix" in rows[task_id] or "removesuffix" in rows[task_id] for task_id in OLDER_PYTHON)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "file", "told"),
+    [
+        ("bigcodebench", {"subset": "hard"}, "BigCodeBench-v0.1.4", "bigcodebench, subset='full', version='v0.1.4'"),
+        ("bigcodebench-hard", {}, "BigCodeBench-Hard-v0.1.0", "bigcodebench, subset='hard', version='v0.1.0'"),
+        ("bigcodebench", {}, "BigCodeBench-Hard-v0.1.4", "bigcodebench, subset='hard', version='v0.1.4'"),
+        ("humaneval+", {}, "HumanEvalPlus-v0.1.9", r"humaneval\+, version='v0.1.9', form='full'"),
+        ("mbpp+", {}, "MbppPlus-v0.1.0", r"mbpp\+, version='v0.1.0', form='full'"),
+        ("multipl-e", {"language": "lua"}, "multipl-e/humaneval-rb", "multipl-e, language='rb'"),
+        ("humaneval-infilling", {}, "HumanEval-MultiLineInfilling", "humaneval-infilling, gap='multi-line'"),
+    ],
+)
+def test_another_file_of_the_same_benchmark_is_named(
+    data_dir: Path, name: str, options: dict[str, str], file: str, told: str
+) -> None:
+    with pytest.raises(ChecksumMismatch, match=f"these are the rows of {told}"):
+        ce.load(name, source=data_dir / "benchmarks" / f"{file}.jsonl.gz", **options)
