@@ -292,3 +292,51 @@ def test_nobody_reads_from_stdin_under_its_protocol(executor: LocalExecutor) -> 
     tests = "import unittest\nclass T(unittest.TestCase):\n  def test_a(self): self.assertRaises(OSError, task_func)\n"
 
     assert judge(executor, "def task_func(): input()\n", tests, protocol="bigcodebench").passed
+
+
+def test_a_process_that_was_forked_gets_no_signal_under_the_benchmarks_protocol(executor: LocalExecutor) -> None:
+    """As there, where ending a pool of processes may take for ever; under our own rules the signal arrives."""
+    code = """
+import os, time
+def task_func():
+    pid = os.fork()
+    if pid == 0:
+        time.sleep(0.5)
+        os._exit(3)
+    os.kill(pid, 9)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+"""
+    tests = """
+import unittest
+class TestCases(unittest.TestCase):
+    def test_end(self):
+        self.assertEqual(task_func(), EXPECTED)
+"""
+    limits = Limits(cpu_s=5.0, wall_s=20.0, processes=8, threads=16)
+
+    for protocol, expected in (("default", "-9"), ("bigcodebench", "3")):
+        execution = judge(executor, code, tests.replace("EXPECTED", expected), limits=limits, protocol=protocol)
+        assert execution.passed, execution
+
+
+def test_processes_of_subprocess_can_be_ended_under_the_benchmarks_protocol(executor: LocalExecutor) -> None:
+    code = """
+import os, signal, subprocess
+def task_func():
+    ends = []
+    for act in (lambda p: p.kill(), lambda p: p.terminate(), lambda p: os.kill(p.pid, signal.SIGINT)):
+        process = subprocess.Popen(["/bin/sleep", "60"])
+        act(process)
+        ends.append(process.wait())
+    return ends
+"""
+    tests = """
+import unittest
+class TestCases(unittest.TestCase):
+    def test_ends(self):
+        self.assertEqual(task_func(), [-9, -15, -2])
+"""
+    limits = Limits(cpu_s=5.0, wall_s=20.0, processes=8, threads=16)
+
+    execution = judge(executor, code, tests, limits=limits, protocol="bigcodebench")
+    assert execution.passed, execution

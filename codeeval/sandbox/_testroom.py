@@ -184,7 +184,9 @@ def _described(err: Any) -> Tuple[str, str]:
 def _as_bigcodebench() -> Dict[str, Any]:
     """Make the process as that benchmark's evaluator makes it; give the names that a program finds defined.
 
-    Nobody can read from stdin, and there is neither `exit` nor `quit`. There, programs inherit numpy's global generator
+    Nobody can read from stdin, and there is neither `exit` nor `quit`. Only a program's own process, and those that it
+    starts by `subprocess`, can be sent signals, so that a pool of processes never ends that is ended by one. There,
+    programs inherit numpy's global generator
     from one parent, so all draw the same numbers; here these are also the same in every worker and every run.
     """
     import io
@@ -204,7 +206,31 @@ def _as_bigcodebench() -> Dict[str, Any]:
     _seed_numpy(0)
     for name in ("exit", "quit"):
         builtins.__dict__[name] = None
+    _spare_others()
     return {"__file__": MODULE + ".py", "__package__": None, "sys": sys, "os": os, "environ": os.environ}
+
+
+def _spare_others() -> None:
+    """Keep this process from sending signals to any other than itself and those that `subprocess` has started."""
+    import os
+    import subprocess
+
+    reached = {os.getpid()}
+    start = subprocess.Popen.__init__
+
+    def note(self: Any, *args: Any, **kwargs: Any) -> None:
+        start(self, *args, **kwargs)
+        reached.add(self.pid)
+
+    def guarded(send: Callable[[int, int], None]) -> Callable[[int, int], None]:
+        def kill(target: int, signal: int) -> None:
+            if target in reached:
+                send(target, signal)
+
+        return kill
+
+    subprocess.Popen.__init__ = note  # type: ignore[method-assign]
+    os.kill, os.killpg = guarded(os.kill), guarded(os.killpg)
 
 
 def _seed_numpy(seed: int) -> None:
