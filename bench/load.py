@@ -1,6 +1,6 @@
 """Do verdicts depend on what else the machine does? Judges recorded completions alone and beside busy processes.
 
-    python bench/load.py --recorded ../shared/data/recorded/codegen-16b [--sample 1640] [--busy 8]
+    python bench/load.py --recorded ../shared/data/recorded/codegen-16b [--sample 1640] [--busy 8] [--cpu-s 3]
 
 The same programs are judged by the same executor settings, first alone and then with that many CPU-bound processes
 beside it. Prints every verdict that flipped; exits with 1 where one did.
@@ -29,8 +29,9 @@ def main() -> int:
     parser.add_argument("--sample", type=int, default=0, help="take this many of the completions, evenly; 0: all")
     parser.add_argument("--busy", type=int, default=8, help="CPU-bound processes beside the executor")
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--cpu-s", type=float, default=10.0, help="limit of CPU seconds; endless loops take as long")
     options = parser.parse_args()
-    labels, programs = _programs(options.recorded, options.sample)
+    labels, programs = _programs(options.recorded, options.sample, options.cpu_s)
     print(", ".join(f"{k} {v}" for k, v in machine().items()), f"; load {os.getloadavg()[0]:.1f}")
     alone, alone_s = _judged(programs, options.workers)
     with _busy(options.busy):
@@ -48,9 +49,9 @@ def main() -> int:
     return int(bool(flips))
 
 
-def _programs(folder: Path, sample: int) -> tuple[list[str], list[ce.Program]]:
+def _programs(folder: Path, sample: int, cpu_s: float) -> tuple[list[str], list[ce.Program]]:
     """Give each completion's name and program."""
-    problems = ce.load("humaneval")
+    problems = ce.load("humaneval").with_limits(cpu_s=cpu_s)
     (path,) = folder.glob("*.samples.jsonl.gz")
     samples = list(ce.RecordedSampler(path).sample(problems, 100))
     labels, programs = [], []
