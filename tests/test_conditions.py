@@ -105,4 +105,4 @@ def test_an_unknown_condition_is_named() -> None:
         check=False,
     )
 
-    assert "no condition is called vacuum; there are root, no-shm, user" in found.stderr
+    assert "no condition is called vacuum; there are root, no-shm, no-cgroup, user" in found.stderr

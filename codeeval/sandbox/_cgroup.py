@@ -20,8 +20,9 @@ LAYERS = {"cgroup": "all processes of a program together are bounded in number a
 
 #: Controller → (file of its limit in version 2, in version 1).
 _LIMITS = {"pids": ("pids.max", "pids.max"), "memory": ("memory.max", "memory.limit_in_bytes")}
-#: Where the kills for want of memory are counted.
+#: Where the kills for want of memory are counted, and the bytes that are held.
 _KILLS = ("memory.events", "memory.oom_control")
+_HELD = ("memory.current", "memory.usage_in_bytes")
 #: The controller that counts CPU time, which version 2 does anyway, and its file.
 _CPU, _CLOCKS = "cpuacct", ("cpu.stat", "cpuacct.usage")
 _FILES = {**_LIMITS, _CPU: _CLOCKS}
@@ -51,7 +52,7 @@ class Group:
         self.own_bytes = _OWN_BYTES + work_bytes
         self._limits: Dict[str, int] = {}
         self._given: Dict[str, int] = {}
-        self._kills = self._clock = -1
+        self._kills = self._held = self._clock = -1
         try:
             found = _parents()
             for controller in _LIMITS:
@@ -64,6 +65,7 @@ class Group:
                 if controller == "memory":
                     kills = os.path.join(path, _KILLS[2 - version])
                     self._kills = os.open(kills, os.O_RDONLY | os.O_CLOEXEC)
+                    self._held = os.open(os.path.join(path, _HELD[2 - version]), os.O_RDONLY | os.O_CLOEXEC)
         except BaseException:
             self.remove()
             raise
@@ -115,6 +117,13 @@ class Group:
             return 0
         return sum(int(line.split()[1]) for line in lines if line.startswith("oom_kill "))
 
+    def held_bytes(self) -> int:
+        """Give the memory that everything in the group holds; 0 where it can't be read."""
+        try:
+            return int(os.pread(self._held, 100, 0))
+        except (OSError, ValueError):
+            return 0
+
     def cpu_s(self) -> float:
         """Give the CPU seconds of everything that has ever run in the group; 0 where the kernel does not count them."""
         try:
@@ -127,10 +136,10 @@ class Group:
 
     def remove(self) -> None:
         """Take the group away; its last process must have ended."""
-        for fd in [*self._limits.values(), self._kills, self._clock]:
+        for fd in [*self._limits.values(), self._kills, self._held, self._clock]:
             if fd >= 0:
                 os.close(fd)
-        self._limits, self._kills, self._clock = {}, -1, -1
+        self._limits, self._kills, self._held, self._clock = {}, -1, -1, -1
         for path in self.paths:
             _remove(path)
 

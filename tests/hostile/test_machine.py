@@ -345,6 +345,20 @@ def program(code: str, test: str = "assert f(1) == 2", limits: Limits = LIMITS) 
     return problem.suites["tests"].program(code, problem=problem, limits=limits)
 
 
+def test_no_program_is_blamed_for_memory_that_comes_back_late(executor: LocalExecutor) -> None:
+    """Tables of a killed program's pages are freed after it is gone; what runs meanwhile must not be ended for them."""
+    need(executor, "cgroup")
+    attack = ATTACKS["page_tables"]
+
+    for _ in range(6):
+        executions = executor.execute(
+            [program(attack.code, limits=attack.limits), *(program(f"def f(x): return 2  # {i}") for i in range(4))]
+        )
+        greedy, *others = [execution for _, execution in sorted(executions, key=lambda pair: pair[0])]
+        assert greedy.status in attack.ends, greedy
+        assert [other.message for other in others if not other.passed] == []
+
+
 def layers_of(executor: LocalExecutor) -> set[str]:
     return set(executor.describe()["isolation"]["held"])
 
