@@ -320,6 +320,13 @@ def test_examples_after_the_functions_are_taken_off(language: str, function: str
     assert without_examples(function, "add", language) == function
 
 
+@pytest.mark.parametrize("call", ["Problem.main(Array())", "println(Problem.add(1))"])
+def test_what_no_scala_program_may_do_outside_of_objects_is_taken_off(call: str) -> None:
+    code = "object Problem {\n  def add(a: Int) = a\n}\n"
+
+    assert without_examples(f"{code}\n// see\n{call}\n", "add", "scala") == code
+
+
 @pytest.mark.parametrize(
     ("language", "code"),
     [
@@ -328,6 +335,7 @@ def test_examples_after_the_functions_are_taken_off(language: str, function: str
         ("ruby", "def add(a)\n  a\nend\n# add(1) is 1\n"),
         ("cpp", "int add(int a) {\n  return a;\n}\nint one = add(1);\n"),
         ("r", "add <- function(a) a\nprint(add(1))\n"),
+        ("scala", "object Problem {\n  def add(a: Int) = a\n}\nobject Other {\n  val one = Problem.add(1)\n}\n"),
     ],
 )
 def test_what_may_be_needed_stays(language: str, code: str) -> None:

@@ -20,10 +20,13 @@ _BEGINNINGS: Mapping[str, str] = {
     "php": r"^(?:function|class|interface|trait|abstract|final)\b",
     "r": r"^`?[\w.]+`? *(?:<-|=) *function\b",
     "ruby": r"^(?:def|class|module)\b",
+    "scala": r"^(?:(?:case|abstract|sealed|final|implicit) +)*(?:object|class|trait)\b",
     "swift": r"^(?:func|struct|class|enum|extension|protocol)\b",
 }
 _ENDS = {"julia": "end", "lua": "end", "ruby": "end"}
 _SAME = {"typescript": "javascript"}
+#: Languages that let a call stand at the top level of a script alone: a program of theirs does not compile with one.
+_NEVER = frozenset({"scala"})
 
 
 def without_examples(code: str, entry_point: str, language: str) -> str:
@@ -44,7 +47,9 @@ def without_examples(code: str, entry_point: str, language: str) -> str:
     closer = re.compile(rf"^{_ENDS.get(language, '}')}[^\n]*$", re.MULTILINE).search(mask, definitions[-1].end())
     if closer is None:
         return code
-    shows = re.search(rf"\b{re.escape(entry_point)}\b", mask[closer.end() :]) or _calls(code, closer.end(), entry_point)
+    rest = mask[closer.end() :]
+    shows = rest.strip() if language in _NEVER else re.search(rf"\b{re.escape(entry_point)}\b", rest)
+    shows = shows or _calls(code, closer.end(), entry_point)
     return code[: closer.end()].rstrip() + "\n" if shows else code
 
 
