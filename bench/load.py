@@ -74,8 +74,9 @@ def _judged(programs: Sequence[ce.Program], workers: int) -> tuple[list[ce.Execu
 
 @contextlib.contextmanager
 def _busy(count: int) -> Iterator[None]:
-    """Have processes that only use CPU time, as eagerly as this one."""
-    processes = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    """Have processes that only use CPU time, each in a session of its own, as the kernel shares cores by sessions."""
+    command = [sys.executable, "-c", "while True: pass"]
+    processes = [subprocess.Popen(command, start_new_session=True) for _ in range(count)]
     try:
         yield
     finally:

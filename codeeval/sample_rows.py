@@ -17,7 +17,15 @@ from codeeval.jsonl import read_rows
 from codeeval.problem import Problem
 from codeeval.sample import Sample
 
-__all__ = ["located", "problems_by_id", "refuse_other_rows", "sample_of", "samples_from_rows", "unknown_task"]
+__all__ = [
+    "known_task",
+    "located",
+    "problems_by_id",
+    "refuse_other_rows",
+    "sample_of",
+    "samples_from_rows",
+    "unknown_task",
+]
 
 
 def located(
@@ -106,6 +114,19 @@ def samples_from_rows(rows: Iterable[tuple[str, Mapping[str, Any] | Sample]]) ->
         places[key] = place
         counts[sample.task_id] = counts.get(sample.task_id, 0) + 1
         yield sample
+
+
+def known_task(place: str, task_id: object, problems: Mapping[str, Problem]) -> str:
+    """Give a row's task id, which must be one of the problems'.
+
+    Raises:
+        SamplingError: it is not; says where the row stands.
+    """
+    if not isinstance(task_id, str):
+        raise SamplingError(f"{place}: wanted the task_id of one of the problems, but got {task_id!r:.80}")
+    if task_id not in problems:
+        raise unknown_task(place, task_id, problems)
+    return task_id
 
 
 def unknown_task(where: str, task_id: str, known: Collection[str], hint: str = "") -> SamplingError:

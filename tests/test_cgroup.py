@@ -89,6 +89,74 @@ def test_memory_of_many_processes_is_bounded(executor: LocalExecutor) -> None:
     assert executions[1].passed
 
 
+@pytest.fixture
+def group() -> Iterator[_cgroup.Group]:
+    try:
+        group = _cgroup.Group(f"codeeval-test-{os.getpid()}", 1 << 20)
+    except OSError as error:
+        pytest.skip(f"no control group can be made here: {error}")
+    group.limit(1 << 30, 16)
+    group.await_memory(0)
+    yield group
+    group.remove()
+
+
+#: Joins a group before it does anything, says that it has done it, and goes on to hold what it has.
+MEMBER = "import sys\nsys.stdin.readline()\n%s\nprint(flush=True)\nsys.stdin.read()"
+
+
+def member(group: _cgroup.Group, code: str) -> subprocess.Popen[str]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", MEMBER % code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    group.take(process.pid)
+    process.stdin.write("\n")
+    process.stdin.flush()
+    assert process.stdout.readline()
+    return process
+
+
+def test_memory_that_is_still_held_is_waited_for(group: _cgroup.Group) -> None:
+    with member(group, "held = b'x' * (100 << 20)") as process:
+        begin = time.monotonic()
+        killer = subprocess.Popen([sys.executable, "-c", f"import os, time; time.sleep(1); os.kill({process.pid}, 9)"])
+        is_awaited = group.await_memory(50 << 20)
+        waited_s = time.monotonic() - begin
+        killer.wait()
+
+    assert is_awaited
+    assert 0.9 < waited_s < 2
+    assert not group.await_memory(50 << 20)
+
+
+def test_pages_of_files_are_not_waited_for(group: _cgroup.Group, tmp_path: Path) -> None:
+    """The kernel keeps them for whoever reads the file next: waiting would take its full time before every program."""
+    large = tmp_path / "large"
+    with large.open("wb") as file:
+        file.write(b"x" * (100 << 20))
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)  # so that its reader's group gets the pages
+    reading = f"file = open({os.fspath(large)!r}, 'rb')\nwhile file.read(1 << 16): pass"
+
+    with member(group, reading) as process:
+        begin = time.monotonic()
+        group.await_memory(50 << 20)
+        waited_s = time.monotonic() - begin
+        process.kill()
+
+    assert waited_s < 0.5
+
+
+def test_what_never_comes_back_is_waited_for_once(group: _cgroup.Group) -> None:
+    with member(group, "held = b'x' * (100 << 20)") as process:
+        awaited = [group.await_memory(50 << 20) for _ in range(3)]
+        process.kill()
+
+    assert awaited == [True, False, False]
+
+
 def test_no_group_is_left_after_close(executor: LocalExecutor) -> None:
     run(executor, "def f(): return 1", "f()", Limits())
     paths = groups(executor)

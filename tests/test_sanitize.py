@@ -128,9 +128,16 @@ def test_a_solution_stands_alone_and_a_completion_follows_its_prompt() -> None:
     assert ["def add(a, b):\n    return a + b", "def add(a, b):\n\n    return a + b"] == [r["solution"] for r in found]
 
 
-@pytest.mark.parametrize("row", [{"completion": "x"}, {"task_id": "add/9", "completion": "x"}, {"task_id": "add/0"}])
-def test_a_row_without_task_or_text_is_refused(row: dict[str, str]) -> None:
-    with pytest.raises(SamplingError, match=r"rows\[0\]: wanted"):
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"completion": "x"}, r"rows\[0\]: wanted the task_id"),
+        ({"task_id": "add/9", "completion": "x"}, r"rows\[0\]: no task 'add/9'; did you mean 'add/\d'"),
+        ({"task_id": "add/0"}, r"rows\[0\]: wanted"),
+    ],
+)
+def test_a_row_without_task_or_text_is_refused(row: dict[str, str], said: str) -> None:
+    with pytest.raises(SamplingError, match=said):
         ce.sanitize([row], PROBLEMS)
 
 

@@ -48,9 +48,9 @@ def without_examples(code: str, entry_point: str, language: str) -> str:
     if closer is None:
         return code
     rest = mask[closer.end() :]
-    shows = rest.strip() if language in _NEVER else re.search(rf"\b{re.escape(entry_point)}\b", rest)
-    shows = shows or _calls(code, closer.end(), entry_point)
-    return code[: closer.end()].rstrip() + "\n" if shows else code
+    is_named = re.search(rf"\b{re.escape(entry_point)}\b", rest) is not None
+    shows = bool(rest.strip()) if language in _NEVER else is_named
+    return code[: closer.end()].rstrip() + "\n" if shows or _calls(code, closer.end(), entry_point) else code
 
 
 def _calls(code: str, at: int, entry_point: str) -> bool:

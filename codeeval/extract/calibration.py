@@ -17,7 +17,7 @@ from codeeval.errors import SamplingError
 from codeeval.jsonl import write_jsonl
 from codeeval.problem import Problem
 from codeeval.sample import Sample
-from codeeval.sample_rows import located, problems_by_id
+from codeeval.sample_rows import known_task, located, problems_by_id
 
 __all__ = ["calibrate", "calibrated", "head_of"]
 
@@ -52,8 +52,7 @@ def calibrate(
     solutions = []
     for place, row in located(rows):
         task_id, text = (row.task_id, row.completion) if isinstance(row, Sample) else (row.get("task_id"), _raw(row))
-        if not isinstance(task_id, str) or task_id not in known:
-            raise SamplingError(f"{place}: wanted the task_id of one of the problems, but got {task_id!r:.80}")
+        task_id = known_task(place, task_id, known)
         if not isinstance(text, str):
             raise SamplingError(
                 f"{place}: wanted text as 'raw_solution', 'solution' or 'completion', but got {text!r:.80}",

@@ -23,7 +23,7 @@ from codeeval.extract.workers import Workers
 from codeeval.jsonl import write_jsonl
 from codeeval.problem import Problem
 from codeeval.sample import Sample
-from codeeval.sample_rows import located, problems_by_id
+from codeeval.sample_rows import known_task, located, problems_by_id
 
 __all__ = ["sanitize"]
 
@@ -81,9 +81,8 @@ def _tasks(rows: Iterable[Row | Sample] | str | os.PathLike[str], problems: Mapp
     """Pair each row's text with its problem; an answer that stands alone makes it a problem of chat style."""
     alone: dict[str, Problem] = {}
     for place, row in located(rows):
-        task_id, text, stands_alone = _read(row)
-        if not isinstance(task_id, str) or task_id not in problems:
-            raise SamplingError(f"{place}: wanted the task_id of one of the problems, but got {task_id!r:.80}")
+        named, text, stands_alone = _read(row)
+        task_id = known_task(place, named, problems)
         if not isinstance(text, str):
             raise SamplingError(
                 f"{place}: wanted a 'solution' or a 'completion', but got {text!r:.80}", task_id=task_id

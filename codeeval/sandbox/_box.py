@@ -9,7 +9,7 @@ import select
 import socket
 import struct
 import time
-from typing import Any, Callable, Dict, List, NoReturn, Optional, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, NoReturn, Optional, Tuple
 
 from codeeval.sandbox import _cgroup, _codec, _harness, _zygote
 from codeeval.sandbox._tree import MAX_STARVED, Usage
@@ -35,11 +35,11 @@ _PATIENCE_S = 0.003
 MAX_S, _MAX_BYTES, _MAX_TASKS = 1e8, 1 << 62, 1 << 31
 
 
-# None of these is an Exception, so that tests which catch those don't catch them.
-
-
 #: A control group has used more than the processes of its job by this factor and these seconds: the zygote is in it.
 _GROUP_FACTOR, _GROUP_S = 1.05, 0.1
+
+
+# None of these is an Exception, so that tests which catch those don't catch them.
 
 
 class CallerGone(BaseException):
@@ -58,9 +58,26 @@ class Stop(BaseException):
     """Ends the tests from inside a call that they make; the reason is in the box."""
 
 
-def bounds(limits: Dict[str, Any]) -> Tuple[int, int]:
-    """Give the memory in bytes, and the processes and threads together, that limits allow."""
-    return int(min(limits["memory_bytes"], _MAX_BYTES)), min(limits["threads"] + limits["processes"] - 1, _MAX_TASKS)
+class Bounds(NamedTuple):
+    """What a job may have."""
+
+    memory_bytes: int
+    processes: int
+    tasks: int
+    "Processes and threads together."
+    has_reaper: bool
+    "Whether its first process is ours (`_reaper`), which counts as one of its own."
+
+
+def bounds(limits: Dict[str, Any], is_command: bool) -> Bounds:
+    """Give what limits come to, for a program or for a command."""
+    has_reaper = is_command or limits["processes"] > 1
+    return Bounds(
+        memory_bytes=int(min(limits["memory_bytes"], _MAX_BYTES)),
+        processes=limits["processes"] + has_reaper,
+        tasks=min(limits["threads"] + limits["processes"] - 1, _MAX_TASKS) + has_reaper,
+        has_reaper=has_reaper,
+    )
 
 
 class Box:
@@ -107,23 +124,22 @@ class Box:
         # Level-triggered for good once it hangs up, so it wakes us just once: we leave.
         self.poller.register(caller_fd, getattr(select, "POLLRDHUP", 0))
         self.caller_fd = caller_fd
-        memory_bytes, tasks = bounds(limits)
         is_command = archive is not None
-        has_more = is_command or limits["processes"] > 1  # then the first process is ours, and one more
-        self.max_processes = limits["processes"] + has_more
+        allowed = bounds(limits, is_command)
+        self.max_processes = allowed.processes
         order = _zygote.JOB.pack(
             b"J",
             # The backstop counts in clock ticks, which on a loaded machine can be a quarter more than what really ran.
             int(2 * min(limits["cpu_s"], MAX_S)) + 5,
-            memory_bytes,
+            allowed.memory_bytes,
             int(min(limits["file_bytes"], _MAX_BYTES)),
-            tasks + has_more,
-            has_more,
+            allowed.tasks,
+            allowed.has_reaper,
             is_command,
             limits["processes"] == 1,
             limits["network"] != "none",
         )
-        self.group_began_s = group.cpu_s() if group is not None and has_more else 0.0
+        self.group_began_s = group.cpu_s() if group is not None and allowed.has_reaper else 0.0
         self.look_s = _LOOK_S if self.max_processes == 1 else _MANY_LOOK_S
         self.max_received = limits["report_bytes"] + 2 * _CHUNK
         given = [theirs.fileno(), ahead, out, err]

@@ -23,6 +23,10 @@ _LIMITS = {"pids": ("pids.max", "pids.max"), "memory": ("memory.max", "memory.li
 #: Where the kills for want of memory are counted, and the bytes that are held.
 _KILLS = ("memory.events", "memory.oom_control")
 _HELD = ("memory.current", "memory.usage_in_bytes")
+#: What of them are pages of files, in a list of both versions; but for `shmem`, the kernel takes them back at need.
+_STAT, _FILE_PAGES = "memory.stat", ("file ", "cache ")
+#: How long memory may take to come back, and how often that is looked at.
+_RETURN_S, _RETURN_LOOK_S = 2.0, 0.005
 #: The controller that counts CPU time, which version 2 does anyway, and its file.
 _CPU, _CLOCKS = "cpuacct", ("cpu.stat", "cpuacct.usage")
 _FILES = {**_LIMITS, _CPU: _CLOCKS}
@@ -52,7 +56,8 @@ class Group:
         self.own_bytes = _OWN_BYTES + work_bytes
         self._limits: Dict[str, int] = {}
         self._given: Dict[str, int] = {}
-        self._kills = self._held = self._clock = -1
+        self._kills = self._held = self._stat = self._clock = -1
+        self._idle_bytes = -1
         try:
             found = _parents()
             for controller in _LIMITS:
@@ -66,17 +71,18 @@ class Group:
                     kills = os.path.join(path, _KILLS[2 - version])
                     self._kills = os.open(kills, os.O_RDONLY | os.O_CLOEXEC)
                     self._held = os.open(os.path.join(path, _HELD[2 - version]), os.O_RDONLY | os.O_CLOEXEC)
+                    self._stat = os.open(os.path.join(path, _STAT), os.O_RDONLY | os.O_CLOEXEC)
         except BaseException:
             self.remove()
             raise
 
         try:
-            self._clock = self._open_clock(name)
+            self._clock = self._open_clock(found[_CPU], name)
         except OSError:  # then what nobody waits for counts while it runs, and no longer
             pass
 
-    def _open_clock(self, name: str) -> int:
-        path, version = _make(_parents()[_CPU], name, _CPU)
+    def _open_clock(self, parents: List[Tuple[str, int]], name: str) -> int:
+        path, version = _make(parents, name, _CPU)
         if path not in self.paths:
             self.paths.append(path)
         return os.open(os.path.join(path, _CLOCKS[2 - version]), os.O_RDONLY | os.O_CLOEXEC)
@@ -117,12 +123,46 @@ class Group:
             return 0
         return sum(int(line.split()[1]) for line in lines if line.startswith("oom_kill "))
 
-    def held_bytes(self) -> int:
+    def await_memory(self, enough_bytes: int) -> bool:
+        """Before a job, wait until the kernel has back what the one before it held: it would be killed for that.
+
+        What a process has is freed before it is told to have ended, but for the tables of its pages, which are freed
+        some time later, and can be as large as all that it may hold.
+
+        Args:
+            enough_bytes: so much more than what was held before the first job need not be waited for.
+
+        Returns:
+            Whether there was anything to wait for.
+        """
+        if self._idle_bytes < 0:
+            self._idle_bytes = self._used_bytes()
+        if self._held_bytes() <= self._idle_bytes + enough_bytes:  # cheap, and nearly always so
+            return False
+        deadline = time.monotonic() + _RETURN_S
+        while self._used_bytes() > self._idle_bytes + enough_bytes:
+            if time.monotonic() >= deadline:
+                self._idle_bytes = self._used_bytes()  # it does not come back, and will not for the next job
+                break
+            time.sleep(_RETURN_LOOK_S)
+        return True
+
+    def _held_bytes(self) -> int:
         """Give the memory that everything in the group holds; 0 where it can't be read."""
         try:
             return int(os.pread(self._held, 100, 0))
         except (OSError, ValueError):
             return 0
+
+    def _used_bytes(self) -> int:
+        """Give the same without the pages of files, which stay for whoever reads them next and never kill anybody."""
+        try:
+            lines = os.pread(self._stat, 1 << 14, 0).decode("ascii", "replace").splitlines()
+            files = sum(int(line.split()[1]) for line in lines if line.startswith(_FILE_PAGES))
+            shared = sum(int(line.split()[1]) for line in lines if line.startswith("shmem "))
+        except (OSError, ValueError, IndexError):
+            files = shared = 0
+        return self._held_bytes() - max(0, files - shared)
 
     def cpu_s(self) -> float:
         """Give the CPU seconds of everything that has ever run in the group; 0 where the kernel does not count them."""
@@ -136,10 +176,10 @@ class Group:
 
     def remove(self) -> None:
         """Take the group away; its last process must have ended."""
-        for fd in [*self._limits.values(), self._kills, self._held, self._clock]:
+        for fd in [*self._limits.values(), self._kills, self._held, self._stat, self._clock]:
             if fd >= 0:
                 os.close(fd)
-        self._limits, self._kills, self._held, self._clock = {}, -1, -1, -1
+        self._limits, self._kills, self._held, self._stat, self._clock = {}, -1, -1, -1, -1
         for path in self.paths:
             _remove(path)
 

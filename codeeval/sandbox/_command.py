@@ -15,7 +15,7 @@ import os
 import signal
 from typing import Any, Callable, Dict, List
 
-from codeeval.sandbox import _archive, _namespaces, _reaper
+from codeeval.sandbox import _archive, _namespaces, _reaper, _rlimits
 
 __all__ = ["ARCHIVE_FD", "OUT", "serve"]
 
@@ -24,7 +24,7 @@ ARCHIVE_FD = 6
 #: The directory, in the work directory, whose files are carried.
 OUT = "out"
 
-_FIRST_FD, _LAST_FD = 3, 256  # `_rlimits` allows no more
+_FIRST_FD = 3
 
 
 def serve(order: Dict[str, Any], send: Callable[[List[Any]], None], confine: Callable[[], None]) -> None:
@@ -72,7 +72,7 @@ def _become(argv: List[str], env: Dict[str, str], trouble: int, confine: Callabl
         os.setsid()
         signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
         os.closerange(_FIRST_FD, trouble)
-        os.closerange(trouble + 1, _LAST_FD)
+        os.closerange(trouble + 1, _rlimits.DESCRIPTORS)
         confine()
         os.execve(argv[0], argv, env)
     except BaseException as error:

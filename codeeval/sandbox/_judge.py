@@ -35,8 +35,6 @@ from codeeval.sandbox._tree import MAX_STARVED
 __all__ = ["Judge", "Machine"]
 
 _TESTS = "<tests>"
-#: How long memory may take to come back, and how often that is looked at.
-_RETURN_S, _RETURN_LOOK_S = 2.0, 0.005
 #: CPU seconds that the tests themselves may use, where the program's own limit isn't larger.
 _JUDGE_CPU_S = 10.0
 #: How often running tests are interrupted to see whether their time is up or the caller is gone.
@@ -176,29 +174,15 @@ class Judge:
 
         return self._execution(self._run(tests, program, check, limits, stdin), check)
 
-    def await_memory(self, limits: Dict[str, Any]) -> None:
-        """After a job that held much, wait until the kernel has it back: the next one would be killed for it.
-
-        What a process has is freed before it is told to have ended, but for the tables of its pages, which are freed
-        some time later, and can be as large as all that it may hold.
-        """
-        if self.group is None:
-            return
-        deadline = time.monotonic() + _RETURN_S
-        while 4 * self.group.held_bytes() > limits["memory_bytes"] + self.group.own_bytes:
-            if time.monotonic() >= deadline:
-                break
-            time.sleep(_RETURN_LOOK_S)
-        self.has_new_memory_kills()  # all that it may be blamed for is known: no other program is to be
-
     def new_box(self, limits: Dict[str, Any], stdin: Optional[bytes] = None, archive: Optional[int] = None) -> Box:
         """Start a job; see `Box`."""
         if self.group is not None:
-            memory_bytes, tasks = bounds(limits)
+            allowed = bounds(limits, is_command=archive is not None)
             more_bytes, more_tasks = self.compilers.reserve()
             more_bytes += self.headers.n_bytes
-            more_tasks += archive is not None or limits["processes"] > 1  # the first process, as in a box
-            self.group.limit(memory_bytes + more_bytes, tasks + more_tasks)
+            if self.group.await_memory(allowed.memory_bytes // 4 + more_bytes):
+                self.has_new_memory_kills()  # of the job before: no other is to be blamed for them
+            self.group.limit(allowed.memory_bytes + more_bytes, allowed.tasks + more_tasks)
         return Box(self.caller_fd, self.zygote, limits, stdin, archive, self.group)
 
     def _run(
@@ -240,8 +224,6 @@ class Judge:
         """End the job; give its execution."""
         wait_status, cpu_s, peak, start_errno = box.close()
         is_memory_kill = self._is_memory_kill(box, wait_status)
-        if is_memory_kill or 4 * peak > box.limits["memory_bytes"]:
-            self.await_memory(box.limits)
         facts = _classify.Facts(
             **box.facts,
             wait_status=wait_status,

@@ -14,12 +14,11 @@ import signal
 import time
 from typing import Any, Callable, List, NamedTuple, Optional, Tuple
 
-from codeeval.sandbox import _namespaces
+from codeeval.sandbox import _namespaces, _rlimits
 
 __all__ = ["End", "Note", "hide", "outlive", "split"]
 
 _PR_SET_DUMPABLE = 4
-_LAST_FD = 256  # `_rlimits` allows no more
 #: How long what a process has left behind may still run, and how often it is looked at.
 _GRACE_S, _LOOK_S = 0.2, 0.002
 
@@ -63,7 +62,7 @@ def split(note: Note, control: int, confine: Callable[[], None]) -> None:
     try:
         hide()
         os.closerange(0, control)
-        os.closerange(control + 1, _LAST_FD)
+        os.closerange(control + 1, _rlimits.DESCRIPTORS)
         confine()
         note.leave(outlive(pid).status)
         code = 0

@@ -7,11 +7,12 @@ try:
 except ImportError:  # Windows has none; importing must still work there
     resource = None  # type: ignore[assignment]
 
-__all__ = ["LAYERS", "enter_job", "enter_zygote", "no_core_dumps"]
+__all__ = ["DESCRIPTORS", "LAYERS", "enter_job", "enter_zygote", "no_core_dumps"]
 
 LAYERS = {"rlimits": "CPU time, memory, file size, descriptors and core dumps are bounded"}
 
-_DESCRIPTORS = 256
+#: How many a process of ours or of a program may have open; none has this number or a higher one.
+DESCRIPTORS = 256
 
 
 def enter_zygote() -> None:
@@ -20,7 +21,7 @@ def enter_zygote() -> None:
     if hasattr(resource, "RLIMIT_MSGQUEUE"):  # message queues would outlive the job
         resource.setrlimit(resource.RLIMIT_MSGQUEUE, (0, 0))
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    descriptors = _DESCRIPTORS if hard == resource.RLIM_INFINITY else min(_DESCRIPTORS, hard)
+    descriptors = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(DESCRIPTORS, hard)
     resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
 
 
