@@ -13,6 +13,7 @@ import ast
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -157,9 +158,14 @@ def _fetch(subset: Subset, version: str, source: Source | None, verify: bool) ->
         CachedFile(f"{stem}-{version}.jsonl.gz"),
         HubFile(repo=f"bigcode/{name}", path=f"data/{hub_split}-00000-of-00001.parquet", revision="main"),
     )
-    fields = [*_FIELDS, *(_QUESTION_FIELDS if (subset, version) == ("hard", "v0.1.0") else ())]
-    is_checked = verify and bool(sha256)
-    found = fetch(name, places, fields=fields, sha256=sha256, source=source, verify=is_checked, known=_KNOWN)
+    rows_with = partial(fetch, name, places, sha256=sha256, source=source, verify=verify and bool(sha256), known=_KNOWN)
+    more = _QUESTION_FIELDS if (subset, version) == ("hard", "v0.1.0") else ()
+    try:
+        found = rows_with(fields=[*_FIELDS, *more])
+    except InvalidProblem:
+        if more:
+            rows_with(fields=_FIELDS)  # rows of another version are refused by their name, not by what they lack
+        raise
     if verify and len(found.rows) != _N_TASKS[subset]:
         other = next((s for s, n in _N_TASKS.items() if n == len(found.rows)), "")
         told = f"; so many are in subset={other!r}" if other else ""

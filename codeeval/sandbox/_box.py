@@ -65,29 +65,36 @@ class Bounds(NamedTuple):
     processes: int
     tasks: int
     "Processes and threads together."
-    has_reaper: bool
-    "Whether its first process is ours (`_reaper`), which counts as one of its own."
 
 
-def bounds(limits: Dict[str, Any], is_command: bool) -> Bounds:
-    """Give what limits come to, for a program or for a command."""
-    has_reaper = is_command or limits["processes"] > 1
+def bounds(limits: Dict[str, Any], has_reaper: bool) -> Bounds:
+    """Give what limits come to; where the first process is ours (`_reaper`), that is one more."""
     return Bounds(
         memory_bytes=int(min(limits["memory_bytes"], _MAX_BYTES)),
         processes=limits["processes"] + has_reaper,
         tasks=min(limits["threads"] + limits["processes"] - 1, _MAX_TASKS) + has_reaper,
-        has_reaper=has_reaper,
     )
 
 
 class Box:
-    """One job: the child's control socket and output pipes, its deadlines, and the facts about how it ended."""
+    """One job: the child's control socket and output pipes, its deadlines, and the facts about how it ended.
+
+    Args:
+        caller_fd: hangs up when nobody waits for a verdict any more.
+        zygote: starts the child.
+        limits: of the job.
+        has_reaper: whether its first process is ours.
+        stdin: what a whole program gets.
+        archive: the descriptor of the file that a command's files come from or go to; who has none is no command.
+        group: of the job's processes.
+    """
 
     def __init__(
         self,
         caller_fd: int,
         zygote: _zygote.Zygote,
         limits: Dict[str, Any],
+        has_reaper: bool,
         stdin: Optional[bytes] = None,
         archive: Optional[int] = None,
         group: Optional[_cgroup.Group] = None,
@@ -125,7 +132,8 @@ class Box:
         self.poller.register(caller_fd, getattr(select, "POLLRDHUP", 0))
         self.caller_fd = caller_fd
         is_command = archive is not None
-        allowed = bounds(limits, is_command)
+        allowed = bounds(limits, has_reaper)
+        self.has_reaper = has_reaper
         self.max_processes = allowed.processes
         order = _zygote.JOB.pack(
             b"J",
@@ -134,12 +142,12 @@ class Box:
             allowed.memory_bytes,
             int(min(limits["file_bytes"], _MAX_BYTES)),
             allowed.tasks,
-            allowed.has_reaper,
+            has_reaper,
             is_command,
             limits["processes"] == 1,
             limits["network"] != "none",
         )
-        self.group_began_s = group.cpu_s() if group is not None and allowed.has_reaper else 0.0
+        self.group_began_s = group.cpu_s() if group is not None and has_reaper else 0.0
         self.look_s = _LOOK_S if self.max_processes == 1 else _MANY_LOOK_S
         self.max_received = limits["report_bytes"] + 2 * _CHUNK
         given = [theirs.fileno(), ahead, out, err]
@@ -165,6 +173,19 @@ class Box:
             theirs.close()
             for fd in given[1:n_ours]:
                 os.close(fd)
+        #: A descriptor of the child where it becomes a command, whose control socket closes long before its end.
+        self.process = -1
+        self.is_control_open, self.is_over = True, False
+        if is_command and not has_reaper:
+            self._watch_process()
+
+    def _watch_process(self) -> None:
+        try:
+            self.process = self.zygote.take_process()
+        except OSError:
+            raise ZygoteLost(started=False) from None
+        if self.process >= 0:
+            self.poller.register(self.process, select.POLLIN)
 
     def stop(self, **facts: Any) -> NoReturn:
         """Note why the job is over and end the tests. The first reason stands."""
@@ -198,7 +219,9 @@ class Box:
             raise Stop
         while True:
             message = self._message(self.received)
-            if message is None:
+            if message is None and self.is_over:
+                self.stop(hung_up=True)
+            elif message is None:
                 self.wait()
             elif not self._ends_ahead(message):
                 return message
@@ -283,6 +306,8 @@ class Box:
                 raise CallerGone
             elif fd == self.stdin:
                 self._feed()
+            elif fd == self.process:
+                self._note_end()
             elif fd != self.ahead:
                 self._drain(fd)
         if patience_s is not None and not events and not self.is_ahead_closed:
@@ -291,7 +316,7 @@ class Box:
             self._look()
 
     def _take(self, event: int) -> None:
-        if not event & (select.POLLIN | select.POLLHUP | select.POLLERR):
+        if not self.is_control_open or not event & (select.POLLIN | select.POLLHUP | select.POLLERR):
             return
         try:
             data = self.control.recv(_CHUNK)
@@ -300,10 +325,19 @@ class Box:
         except OSError:
             data = b""
         if not data:
+            self.is_control_open = False
+            self.poller.unregister(self.control.fileno())
+        if not data and self.process < 0:
             self.stop(hung_up=True)
         self.received += data
         if len(self.received) > self.max_received:
             self.stop(report_exceeded=True)
+
+    def _note_end(self) -> None:
+        """Note that the process has ended, after which nothing more can come than what is here."""
+        self.is_over = True
+        self.poller.unregister(self.process)
+        self._take(select.POLLIN)
 
     def _feed(self) -> None:
         """Write what fits into the child's stdin, and close it after the last byte, or when nobody reads it."""
@@ -457,8 +491,13 @@ class Box:
             self._take_ahead()
         os.close(self.ahead)
         self.wall_s = time.monotonic() - self.begin
-        self.poller.unregister(self.control.fileno())
+        if self.is_control_open:
+            self.poller.unregister(self.control.fileno())
         self.control.close()
+        if self.process >= 0 and not self.is_over:
+            self.poller.unregister(self.process)
+        if self.process >= 0:
+            os.close(self.process)
         self._close_stdin()
         try:
             more = True

@@ -1,19 +1,22 @@
-"""The child's side of a program that is no Python: starts one command, outlives it, and says how it ended.
+"""The child's side of a program that is no Python: starts one command.
 
     judge → child (marshal: it is trusted)            child → judge (JSON)
-    {files, argv, env, unpack, collect}               ["ended", wait status, user s, system s, peak bytes, trouble]
+    {files, argv, env, unpack, collect, reaper}       ["starting"] where the child becomes the command itself
+                                                      ["ended", wait status, user s, system s, peak bytes, trouble]
                                                       ["unstarted", what the kernel says]
 
-The child is the first process of its pid namespace, and here it stays ours (`_reaper`): the command runs in a process
-of its own, which must not be able to speak in our name or to end us. It gets no descriptor but its standard streams.
-When it ends, everything that it has started is killed before it is told.
+A command that may start no other processes, and after which there is nothing to do, is what the child becomes: the
+judge then watches the process, and the zygote says how it ended. Else the child, the first process of its pid
+namespace, stays ours (`_reaper`): it outlives the command, which runs in a process of its own, and says how that
+ended, once everything that it has started is killed. In either case the command must not be able to speak in our name:
+it gets no descriptor but its standard streams.
 """
 
 from __future__ import annotations
 
 import os
 import signal
-from typing import Any, Callable, Dict, List
+from typing import Any, Callable, Dict, List, NoReturn
 
 from codeeval.sandbox import _archive, _namespaces, _reaper, _rlimits
 
@@ -27,15 +30,16 @@ OUT = "out"
 _FIRST_FD = 3
 
 
-def serve(order: Dict[str, Any], send: Callable[[List[Any]], None], confine: Callable[[], None]) -> None:
+def serve(order: Dict[str, Any], control: int, send: Callable[[List[Any]], None], confine: Callable[[], None]) -> None:
     """Carry out one order.
 
     Args:
         order: `files` (path → text) are written first, then the archive's into the directory `unpack`; `argv` is
             started with the environment `env`; if it succeeds, what lies in the directory `collect` becomes the
-            archive. Either directory may be empty, for none.
-        send: sends a message to the judge.
-        confine: what the command's process does last before it becomes the command.
+            archive. Either directory may be empty, for none. `reaper` says whether this process outlives the command.
+        control: the descriptor over which messages go to the judge.
+        send: sends one.
+        confine: what the command's process does last before it becomes the command, where that isn't done yet.
     """
     _reaper.hide()
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # of the archive, which may grow too large, an error is enough
@@ -46,10 +50,15 @@ def serve(order: Dict[str, Any], send: Callable[[List[Any]], None], confine: Cal
         _unpack(order["unpack"])
     box = os.getcwd()
     env = {**os.environ, **{name: value.replace("{box}", box) for name, value in order["env"].items()}}
+    if not order["reaper"]:
+        send(["starting"])
+        os.set_inheritable(control, False)
+        _become(order["argv"], env, control, lambda why: send(["unstarted", why]))
     trouble, theirs = os.pipe()
     pid = _namespaces.clone(0)
     if pid == 0:
-        _become(order["argv"], env, theirs, confine)
+        os.setsid()
+        _become(order["argv"], env, theirs, lambda why: os.write(theirs, why.encode()), confine)
     os.close(theirs)
     said = os.read(trouble, 4096)
     os.close(trouble)
@@ -66,17 +75,30 @@ def serve(order: Dict[str, Any], send: Callable[[List[Any]], None], confine: Cal
     send(["ended", status, user_s, system_s, peak_bytes, lost])
 
 
-def _become(argv: List[str], env: Dict[str, str], trouble: int, confine: Callable[[], None]) -> None:
-    """In the command's process: give up what is ours and become the command, or say why not."""
+def _become(
+    argv: List[str],
+    env: Dict[str, str],
+    trouble: int,
+    tell: Callable[[str], object],
+    confine: Callable[[], None] = lambda: None,
+) -> NoReturn:
+    """In the command's process: give up what is ours and become the command, or say why not.
+
+    Args:
+        argv: the command.
+        env: its environment.
+        trouble: the descriptor that `tell` writes to, which the kernel closes for the command.
+        tell: says why not.
+        confine: done last.
+    """
     try:
-        os.setsid()
         signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
         os.closerange(_FIRST_FD, trouble)
         os.closerange(trouble + 1, _rlimits.DESCRIPTORS)
         confine()
         os.execve(argv[0], argv, env)
     except BaseException as error:
-        os.write(trouble, ("%s: %s" % (argv[0], getattr(error, "strerror", None) or error)).encode()[:4096])
+        tell(("%s: %s" % (argv[0], getattr(error, "strerror", None) or error))[:1000])
     finally:
         os._exit(127)
 

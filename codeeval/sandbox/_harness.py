@@ -140,7 +140,7 @@ class _Child:
         if program is None:
             return
         if type(program) is dict:
-            _command.serve(program, self.send, confine)
+            _command.serve(program, self.control, self.send, confine)
             return
         calls = program.pop()
         if type(calls) is dict:

@@ -174,16 +174,30 @@ class Judge:
 
         return self._execution(self._run(tests, program, check, limits, stdin), check)
 
-    def new_box(self, limits: Dict[str, Any], stdin: Optional[bytes] = None, archive: Optional[int] = None) -> Box:
-        """Start a job; see `Box`."""
+    def new_box(
+        self,
+        limits: Dict[str, Any],
+        stdin: Optional[bytes] = None,
+        archive: Optional[int] = None,
+        is_collected: bool = False,
+    ) -> Box:
+        """Start a job; see `Box`.
+
+        Args:
+            limits: of the job.
+            stdin: what a whole program gets.
+            archive: of a command.
+            is_collected: whether what the command leaves becomes the archive.
+        """
+        has_reaper = limits["processes"] > 1 or is_collected or (archive is not None and not self.zygote.is_settled)
         if self.group is not None:
-            allowed = bounds(limits, is_command=archive is not None)
+            allowed = bounds(limits, has_reaper)
             more_bytes, more_tasks = self.compilers.reserve()
             more_bytes += self.headers.n_bytes
             if self.group.await_memory(allowed.memory_bytes // 4 + more_bytes):
                 self.has_new_memory_kills()  # of the job before: no other is to be blamed for them
             self.group.limit(allowed.memory_bytes + more_bytes, allowed.tasks + more_tasks)
-        return Box(self.caller_fd, self.zygote, limits, stdin, archive, self.group)
+        return Box(self.caller_fd, self.zygote, limits, has_reaper, stdin, archive, self.group)
 
     def _run(
         self,

@@ -24,6 +24,8 @@ __all__ = ["BuildCache", "CompilerCaches", "judge_language", "run_language"]
 _MAX_BUILDS, _MAX_BYTES = 64, 1 << 26
 #: A compiler's cache is made when there is another program after so many.
 _WORTH_BUILDS = 1
+#: What a child says that is about to become the command.
+_STARTING = ["starting"]
 #: Begins the messages about builds.
 _BUILD = "build: "
 #: Python 3.8 has no names for these: no writing, growing, shrinking or unsealing.
@@ -38,19 +40,24 @@ class Stage:
     """One command in its own box, and what became of it."""
 
     def __init__(self, judge: Any, order: Dict[str, Any], limits: Dict[str, Any], archive: int, stdin: bytes = b""):
-        box: Box = judge.new_box(limits, stdin, archive)
+        box: Box = judge.new_box(limits, stdin, archive, bool(order["collect"]))
         reply: List[Any] = []
         try:
-            box.send(order)
+            box.send({**order, "reaper": box.has_reaper})
             reply = box.receive()
+            if reply == _STARTING:
+                reply = box.receive()  # only where it does not start: a command's end ends the box
         except Stop:
             pass
         self.limits = limits
         self.box = box
-        self.reply = reply
         self.wait_status, self.cpu_s, self.peak_bytes, self.start_errno = box.close()
-        self.lost = ""
-        if len(reply) == 6:
+        self.is_ended = reply == _STARTING and box.facts.get("hung_up", False)
+        self.trouble = self.lost = ""
+        if reply and reply[0] == "unstarted":
+            self.trouble = reply[1]
+        elif len(reply) == 6:
+            self.is_ended = True
             _, self.wait_status, user_s, system_s, self.peak_bytes, self.lost = reply
             self.cpu_s = user_s + system_s
         self.is_memory_kill = judge.has_new_memory_kills()
@@ -79,12 +86,12 @@ class Stage:
             return ("broken" if is_idle else status), message
         if self.start_errno:
             return "sandbox_error", "the child could not be started: %s" % os.strerror(abs(self.start_errno))
-        if self.is_memory_kill and (not self.reply or self.wait_status):
+        if self.is_memory_kill and (not self.is_ended or self.wait_status):
             return "memory_exceeded", "was killed when its processes held more memory than they may together"
-        if not self.reply:
+        if self.trouble:
+            return "broken", "the toolchain broke: %s" % self.trouble
+        if not self.is_ended:
             return "sandbox_error", "the process that watched the %s died of it" % name
-        if self.reply[0] == "unstarted":
-            return "broken", "the toolchain broke: %s" % self.reply[1]
         (out, is_out_whole), (err, is_err_whole) = self.text(box.out), self.text(box.err)
         end = _classify.CommandEnd(
             stage=name,
@@ -110,9 +117,9 @@ class Stage:
             "wall_s": round(box.wall_s, 6),
             "peak_memory_bytes": self.peak_bytes,
         }
-        if len(self.reply) == 6 and os.WIFEXITED(self.wait_status):
+        if self.is_ended and os.WIFEXITED(self.wait_status):
             row["exit_code"] = os.WEXITSTATUS(self.wait_status)
-        elif len(self.reply) == 6:
+        elif self.is_ended:
             row["signal"] = os.WTERMSIG(self.wait_status)
         texts = (box.output[fd].decode("utf-8", "replace") for fd in (box.out, box.err))
         row.update((name, text) for name, text in zip(("message", "stdout", "stderr"), (message, *texts)) if text)

@@ -20,9 +20,11 @@ The child runs `_harness.run`. A zombie stays until K, so its pid is never someb
 from __future__ import annotations
 
 import array
+import errno
 import gc
 import io
 import os
+import signal
 import socket
 import struct
 import sys
@@ -90,6 +92,8 @@ SLOT = struct.Struct("!cB")
 #: Answer to F.
 DONE = struct.Struct("!i")
 
+#: Told with the layers.
+_SETTLED = "settled"
 _N_FDS = 6
 #: More than a zygote opens itself; and more than anybody has where no /proc shows what is open.
 _N_OWN_FDS, _MOST_FDS = 64, 1 << 20
@@ -98,11 +102,26 @@ _N_OWN_FDS, _MOST_FDS = 64, 1 << 20
 class Zygote:
     """The judge's handle on its zygote."""
 
-    def __init__(self, pid: int, channel: socket.socket, layers: Dict[str, str], missing: Dict[str, str]) -> None:
+    def __init__(
+        self, pid: int, channel: socket.socket, layers: Dict[str, str], missing: Dict[str, str], *, is_settled: bool
+    ) -> None:
         self.pid = pid
         self.channel = channel
         self.layers = layers
         self.missing = missing
+        #: Whether a job's child may become a command: it is no namespace's first process, and its end can be seen.
+        self.is_settled = is_settled
+
+    def take_process(self) -> int:
+        """Give a descriptor of the process that was just started to become a command; -1 where it wasn't.
+
+        Raises:
+            OSError: the zygote is gone.
+        """
+        message, fds = _receive(self.channel)
+        if not message:
+            raise OSError(errno.EPIPE, os.strerror(errno.EPIPE))
+        return fds[0] if fds else -1
 
     def furnish(self, archive: int) -> str:
         """Show the jobs to come the files of an archive, to be read; give why that can't be, or nothing."""
@@ -183,7 +202,8 @@ def _start(config: Dict[str, Any], wanted: "set[str]", flags: int, missing: Dict
     if kind == "ready":
         held = text.split(",")
         refused = dict(item.split("=", 1) for item in ours.recv(1 << 16).decode().split("\n") if item)
-        return Zygote(pid, ours, {name: text for name, text in LAYERS.items() if name in held}, {**missing, **refused})
+        layers = {name: text for name, text in LAYERS.items() if name in held}
+        return Zygote(pid, ours, layers, {**missing, **refused}, is_settled=_SETTLED in held)
     ours.close()
     os.waitpid(pid, 0)
     if kind == "refused":
@@ -268,6 +288,8 @@ def _main(channel: socket.socket, config: Dict[str, Any], wanted: "set[str]", fl
     # Every other descriptor goes: a child that inherited the judge's could speak in its name.
     os.closerange(job.last_fd + 1, highest + _N_OWN_FDS)
     os.chdir(work)  # again: a preloaded module may have gone elsewhere
+    if job.is_settled and _can_show_processes():
+        held.append(_SETTLED)
     channel.send(("ready " + ",".join(held)).encode())
     channel.send("\n".join("%s=%s" % item for item in refused.items()).encode() or b"\n")
     _harness.rehearse()
@@ -302,6 +324,8 @@ def _serve(channel: socket.socket, job: _job.Job, work: str, clean: Callable[[],
                     os._exit(1)
             for fd in fds:
                 os.close(fd)
+            if command and not processes:
+                failed = _show_process(channel, pid, failed)
         elif order == b"C":
             channel.send(CLOCK.pack(_job.clock(pid)))
         elif order == b"T":
@@ -334,6 +358,30 @@ def _serve(channel: socket.socket, job: _job.Job, work: str, clean: Callable[[],
             job.end(pid, failed)
             services.end_all()
             os._exit(0)
+
+
+def _show_process(channel: socket.socket, pid: int, failed: int) -> int:
+    """Give the judge a descriptor of a process, by which it sees its end; gives errno of what failed, or 0."""
+    fd = -1
+    if not failed:
+        try:
+            fd = os.pidfd_open(pid)
+        except OSError as error:
+            failed = error.errno or -1
+            os.kill(pid, signal.SIGKILL)
+    rights = [] if fd < 0 else [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [fd]))]
+    channel.sendmsg([b"P"], rights)
+    if fd >= 0:
+        os.close(fd)
+    return failed
+
+
+def _can_show_processes() -> bool:
+    try:
+        os.close(os.pidfd_open(os.getpid()))  # Python 3.8 has no such function, and a kernel before 5.3 no such call
+        return True
+    except (OSError, AttributeError):
+        return False
 
 
 def _receive(channel: socket.socket) -> Tuple[bytes, List[int]]:

@@ -7,6 +7,7 @@ an attack reaches, any compiled program would reach.
 from __future__ import annotations
 
 import dataclasses
+import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -41,6 +42,12 @@ def python(source: str, limits: Limits = LIMITS) -> Program:
     )
 
 
+@pytest.fixture(params=[1, 8], ids=["alone", "several"])
+def limits(request: pytest.FixtureRequest) -> Limits:
+    """Who may have several processes has one of ours below it; who may not is the job's only one."""
+    return dataclasses.replace(LIMITS, processes=request.param)
+
+
 def attack(executor: ce.LocalExecutor, source: str, limits: Limits = LIMITS) -> Execution:
     execution = executor.run(python(source + FAIL, limits))
     after = executor.run(python("print('still here')"))
@@ -52,14 +59,18 @@ def attack(executor: ce.LocalExecutor, source: str, limits: Limits = LIMITS) -> 
 
 
 @pytest.mark.parametrize("name", ["KILL", "TERM", "HUP", "USR1", "ABRT", "SEGV", "STOP", "INT", "QUIT", "ALRM", "XCPU"])
-def test_signals_to_the_process_that_watches_do_not_reach_it(executor: ce.LocalExecutor, name: str) -> None:
-    execution = attack(executor, f"import os, signal, time\nos.kill(1, signal.SIG{name})\ntime.sleep(0.1)\n")
+def test_signals_to_the_process_that_watches_do_not_reach_it(
+    executor: ce.LocalExecutor, limits: Limits, name: str
+) -> None:
+    killing = f"import os, signal, time\ntry:\n  os.kill(1, signal.SIG{name})\nexcept PermissionError:\n  pass\n"
+
+    execution = attack(executor, killing + "time.sleep(0.1)\n", limits)
 
     assert execution.status is Status.FAILED, execution
     assert execution.exit_code == 3
 
 
-def test_the_watching_process_cannot_be_read_or_written(executor: ce.LocalExecutor) -> None:
+def test_the_watching_process_cannot_be_read_or_written(executor: ce.LocalExecutor, limits: Limits) -> None:
     source = """
 import os
 files = ["mem", "environ", "maps", "auxv", "syscall", "stack", "root/etc/passwd", "cwd/main.py"]
@@ -76,7 +87,7 @@ for link in ("exe", "root", "cwd", "fd/0", "fd/3", "fd/6"):
     except OSError:
         pass
 """
-    assert attack(executor, source).stdout == ""
+    assert attack(executor, source, limits).stdout == ""
 
 
 @pytest.mark.parametrize(
@@ -93,22 +104,24 @@ for link in ("exe", "root", "cwd", "fd/0", "fd/3", "fd/6"):
         "libc.umount2(b'/proc', 2)",
     ],
 )
-def test_system_calls_that_reach_into_other_processes_are_refused(executor: ce.LocalExecutor, call: str) -> None:
-    execution = attack(executor, LIBC + f"if {call} >= 0: print('reached')\n")
+def test_system_calls_that_reach_into_other_processes_are_refused(
+    executor: ce.LocalExecutor, limits: Limits, call: str
+) -> None:
+    execution = attack(executor, LIBC + f"if {call} >= 0: print('reached')\n", limits)
 
     assert execution.stdout == "", execution
     assert execution.status is Status.FAILED
 
 
-def test_no_descriptor_but_the_standard_ones_is_open(executor: ce.LocalExecutor) -> None:
+def test_no_descriptor_but_the_standard_ones_is_open(executor: ce.LocalExecutor, limits: Limits) -> None:
     execution = attack(
-        executor, "import os\nfds = os.listdir('/proc/self/fd')\nprint(sorted(map(int, fds))[:3], len(fds))\n"
+        executor, "import os\nfds = os.listdir('/proc/self/fd')\nprint(sorted(map(int, fds))[:3], len(fds))\n", limits
     )
 
     assert execution.stdout == "[0, 1, 2] 4\n"  # the fourth is the one that reads the directory
 
 
-def test_a_verdict_written_wherever_it_may_be_read_is_not_believed(executor: ce.LocalExecutor) -> None:
+def test_a_verdict_written_wherever_it_may_be_read_is_not_believed(executor: ce.LocalExecutor, limits: Limits) -> None:
     source = """
 import json, os, struct
 text = json.dumps(["ended", 0, 0.0, 0.0, 0, ""]).encode()
@@ -118,13 +131,51 @@ for fd in range(256):
     except OSError:
         pass
 """
-    assert attack(executor, source).status is Status.FAILED
+    assert attack(executor, source, limits).status is Status.FAILED
 
 
-def test_whoever_kills_everybody_kills_itself(executor: ce.LocalExecutor) -> None:
-    execution = attack(executor, "import os, signal\nos.kill(-1, signal.SIGKILL)\nos.kill(0, signal.SIGKILL)\n")
+def test_whoever_kills_everybody_kills_itself(executor: ce.LocalExecutor, limits: Limits) -> None:
+    execution = attack(executor, "import os, signal\nos.kill(-1, signal.SIGKILL)\nos.kill(0, signal.SIGKILL)\n", limits)
 
     assert execution.status in (Status.FAILED, Status.CRASHED), execution
+
+
+def test_a_program_that_closes_everything_is_heard_to_its_end(executor: ce.LocalExecutor, limits: Limits) -> None:
+    execution = executor.run(python("import os, time\nos.closerange(0, 256)\ntime.sleep(0.5)\nos._exit(0)", limits))
+
+    assert execution.status is Status.PASSED
+    assert execution.wall_s > 0.5
+
+
+def test_a_program_that_stops_itself_is_stopped_for_good(executor: ce.LocalExecutor, limits: Limits) -> None:
+    stopping = "import os, signal\nos.kill(os.getpid(), signal.SIGSTOP)\n"
+
+    execution = attack(executor, stopping, dataclasses.replace(limits, wall_s=1.0))
+
+    assert execution.status is Status.TIMED_OUT
+    assert execution.message.startswith("wall: ")
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT, signal.SIGPIPE, signal.SIGXFSZ])
+def test_a_program_dies_of_its_own_signals(executor: ce.LocalExecutor, limits: Limits, number: signal.Signals) -> None:
+    """No handler is inherited, and nothing that is ignored: Python ignores two of these."""
+    dying = f"import ctypes, os\nctypes.CDLL(None).signal({int(number)}, None)\nos.kill(os.getpid(), {int(number)})\n"
+
+    execution = attack(executor, dying, limits)
+
+    assert execution.status is Status.CRASHED
+    assert execution.message == f"died of {number.name}"
+    assert execution.signal == number
+
+
+def test_no_signal_is_ignored_or_blocked_at_the_start(executor: ce.LocalExecutor, limits: Limits) -> None:
+    look = "print([line for line in open('/proc/self/status') if line[:6] in ('SigBlk', 'SigIgn')])"
+
+    run = executor.run(dataclasses.replace(python(look, limits), language="python"))
+
+    assert "SigBlk:\\t0000000000000000" in run.stdout
+    # What Python itself ignores when it starts: SIGPIPE and SIGXFSZ.
+    assert "SigIgn:\\t0000000001001000" in run.stdout
 
 
 # ------------------------------------------------------------------------------------------- what it leaves behind
@@ -204,30 +255,30 @@ def test_a_program_that_may_have_one_process_gets_no_other(executor: ce.LocalExe
     assert attack(executor, source, Limits(cpu_s=2.0)).stdout == "refused\n"
 
 
-def test_the_next_program_finds_nothing_of_the_one_before(executor: ce.LocalExecutor) -> None:
+def test_the_next_program_finds_nothing_of_the_one_before(executor: ce.LocalExecutor, limits: Limits) -> None:
     write = "import os\nfor d in ('.', '/dev/shm', 'out'):\n  open(d + '/left', 'w').write('x')\n"
     look = "import os\nprint([sorted(os.listdir(d)) for d in ('.', '/dev/shm', 'out')])\n"
 
-    assert executor.run(python(write)).status is Status.PASSED
-    assert executor.run(python(look)).stdout == "[['main.py', 'out'], ['main.py', 'out'], []]\n"
+    assert executor.run(python(write, limits)).status is Status.PASSED
+    assert executor.run(python(look, limits)).stdout == "[['main.py', 'out'], ['main.py', 'out'], []]\n"
 
 
-def test_nothing_can_be_reached_over_the_network(executor: ce.LocalExecutor) -> None:
+def test_nothing_can_be_reached_over_the_network(executor: ce.LocalExecutor, limits: Limits) -> None:
     source = (
         "import socket\ntry:\n  socket.create_connection(('127.0.0.1', 22), 1)\nexcept OSError:\n  print('refused')\n"
     )
 
-    assert attack(executor, source).stdout == "refused\n"
+    assert attack(executor, source, limits).stdout == "refused\n"
 
 
-def test_files_of_the_machine_are_not_there(executor: ce.LocalExecutor, tmp_path: Path) -> None:
+def test_files_of_the_machine_are_not_there(executor: ce.LocalExecutor, limits: Limits, tmp_path: Path) -> None:
     if "root" not in executor.describe()["isolation"]["held"]:
         pytest.skip("the layer root does not hold here")
     (tmp_path / "secret").write_text("of the caller's")
     paths = [str(tmp_path / "secret"), "/etc/shadow", "/root/.bashrc", "/home"]
     source = f"import os\nprint([path for path in {paths!r} if os.path.exists(path)])\n"
 
-    assert attack(executor, source).stdout == "[]\n"
+    assert attack(executor, source, limits).stdout == "[]\n"
 
 
 # ------------------------------------------------------------------------------------------- builds that are kept

@@ -372,6 +372,12 @@ def test_the_differing_verdicts_of_cruxeval_hang_on_a_newer_python(data_dir: Pat
         ("bigcodebench", {"subset": "hard"}, "BigCodeBench-v0.1.4", "bigcodebench, subset='full', version='v0.1.4'"),
         ("bigcodebench-hard", {}, "BigCodeBench-Hard-v0.1.0", "bigcodebench, subset='hard', version='v0.1.0'"),
         ("bigcodebench", {}, "BigCodeBench-Hard-v0.1.4", "bigcodebench, subset='hard', version='v0.1.4'"),
+        (
+            "bigcodebench-hard",
+            {"version": "v0.1.0"},
+            "BigCodeBench-Hard-v0.1.4",
+            "bigcodebench, subset='hard', version='v0.1.4'",
+        ),
         ("humaneval+", {}, "HumanEvalPlus-v0.1.9", r"humaneval\+, version='v0.1.9', form='full'"),
         ("mbpp+", {}, "MbppPlus-v0.1.0", r"mbpp\+, version='v0.1.0', form='full'"),
         ("multipl-e", {"language": "lua"}, "multipl-e/humaneval-rb", "multipl-e, language='rb'"),
