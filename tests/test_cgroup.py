@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -155,6 +156,54 @@ def test_what_never_comes_back_is_waited_for_once(group: _cgroup.Group) -> None:
         process.kill()
 
     assert awaited == [True, False, False]
+
+
+def test_what_has_come_back_after_all_is_waited_for_the_next_time(group: _cgroup.Group) -> None:
+    awaited = []
+    for _ in range(2):
+        with member(group, "held = b'x' * (100 << 20)") as process:
+            awaited.append(group.await_memory(50 << 20))
+            process.kill()
+        awaited.append(group.await_memory(50 << 20))
+
+    assert awaited == [True, False, True, False]
+
+
+def test_what_the_kernel_merely_remembers_is_taken_back_at_once(group: _cgroup.Group) -> None:
+    """Names that do not exist, looked up by the hundred thousand, stay charged to the group, as fast access to them."""
+    if group._reclaim < 0:
+        pytest.skip("this kernel has no way to ask for memory back")
+    looking = (
+        "import os\nfor n in range(150_000):\n  try: os.stat('/usr/lib/%d_%s' % (n, 'y' * 230))\n  except OSError: pass"
+    )
+    with member(group, looking) as process:
+        held = group._held_bytes()
+        begin = time.monotonic()
+        is_awaited = group.await_memory(32 << 20)
+        waited_s = time.monotonic() - begin
+        process.kill()
+
+    assert is_awaited == (held > 32 << 20), held
+    assert waited_s < 1.5
+
+
+TMPFS = Path("/dev/shm")
+
+
+@pytest.mark.skipif(not os.access(TMPFS, os.W_OK), reason="there is no tmpfs that everybody may write to")
+def test_what_a_program_leaves_where_it_may_write_is_not_the_next_ones(tmp_path: Path) -> None:
+    """Files in a writable tmpfs are memory, and stay the group's; they may even be more than the next one may have."""
+    with tempfile.TemporaryDirectory(dir=TMPFS) as shelf:
+        fill = f"def f():\n  open({shelf!r} + '/left', 'wb').write(bytes(600 << 20))\n  return 1"
+        hold = "def f():\n  return len(bytearray(b'x') * (200 << 20)) >> 20"
+        with LocalExecutor(workers=1, sandbox=Sandbox(writable=(shelf,))) as executor:
+            if "cgroup" not in executor.describe()["isolation"]["held"]:
+                pytest.skip("no control group can be made here")
+            left = run(executor, fill, "assert f() == 1", Limits(memory_bytes=2 << 30, file_bytes=1 << 30))
+            after = [run(executor, hold, "assert f() == 200", Limits(memory_bytes=300 << 20)) for _ in range(3)]
+
+    assert left.passed, left
+    assert [execution.message for execution in after if not execution.passed] == []
 
 
 def test_no_group_is_left_after_close(executor: LocalExecutor) -> None:

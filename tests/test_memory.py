@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import mmap
 import os
+import subprocess
+import sys
 
 import pytest
 
@@ -63,3 +65,28 @@ def test_shared_memory_shows_as_soon_as_it_is_mapped() -> None:
         after = held_bytes("/proc", [os.getpid()])
 
     assert (1 << 28) - (1 << 26) < after - before < (1 << 28) + (1 << 26)
+
+
+#: The first thread ends, and another one holds memory: private, and shared.
+LEADERLESS = """
+import ctypes, mmap, threading, time
+def hold():
+    time.sleep(0.2)
+    private, shared = bytearray(b"x") * (1 << 27), mmap.mmap(-1, 1 << 27)
+    shared.write(private)
+    print(flush=True)
+    time.sleep(60)
+threading.Thread(target=hold).start()
+ctypes.CDLL(None).pthread_exit(None)
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="there is no /proc")
+def test_memory_is_seen_where_the_first_thread_has_ended() -> None:
+    with subprocess.Popen([sys.executable, "-c", LEADERLESS], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        held = held_bytes("/proc", [process.pid])
+        process.kill()
+
+    assert held > 1.9 * (1 << 27)

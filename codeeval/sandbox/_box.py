@@ -14,7 +14,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, NoReturn, Optional, Tu
 from codeeval.sandbox import _cgroup, _codec, _harness, _zygote
 from codeeval.sandbox._tree import MAX_STARVED, Usage
 
-__all__ = ["MAX_S", "Box", "CallerGone", "Stop", "ZygoteLost", "bounds"]
+__all__ = ["MAX_S", "Box", "CallerGone", "NoBox", "Stop", "ZygoteLost", "bounds"]
 
 #: A program that writes this many times what is kept of its output is stopped.
 _OUTPUT_FACTOR = 256
@@ -44,6 +44,10 @@ _GROUP_FACTOR, _GROUP_S = 1.05, 0.1
 
 class CallerGone(BaseException):
     """Nobody waits for a verdict any more."""
+
+
+class NoBox(BaseException):
+    """This worker can't have a box any more; says why."""
 
 
 class ZygoteLost(BaseException):

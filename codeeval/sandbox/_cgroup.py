@@ -25,6 +25,8 @@ _KILLS = ("memory.events", "memory.oom_control")
 _HELD = ("memory.current", "memory.usage_in_bytes")
 #: What of them are pages of files, in a list of both versions; but for `shmem`, the kernel takes them back at need.
 _STAT, _FILE_PAGES = "memory.stat", ("file ", "cache ")
+#: Writing there has the kernel take back what it can: a number of bytes in version 2, anything in version 1.
+_RECLAIM = ("memory.reclaim", "memory.force_empty")
 #: How long memory may take to come back, and how often that is looked at.
 _RETURN_S, _RETURN_LOOK_S = 2.0, 0.005
 #: The controller that counts CPU time, which version 2 does anyway, and its file.
@@ -56,8 +58,9 @@ class Group:
         self.own_bytes = _OWN_BYTES + work_bytes
         self._limits: Dict[str, int] = {}
         self._given: Dict[str, int] = {}
-        self._kills = self._held = self._stat = self._clock = -1
-        self._idle_bytes = -1
+        self._kills = self._held = self._stat = self._clock = self._reclaim = -1
+        #: What was held before the first job; and the same with what has stayed since, files in a tmpfs say.
+        self._first_bytes, self._idle_bytes = 0, -1
         try:
             found = _parents()
             for controller in _LIMITS:
@@ -72,6 +75,7 @@ class Group:
                     self._kills = os.open(kills, os.O_RDONLY | os.O_CLOEXEC)
                     self._held = os.open(os.path.join(path, _HELD[2 - version]), os.O_RDONLY | os.O_CLOEXEC)
                     self._stat = os.open(os.path.join(path, _STAT), os.O_RDONLY | os.O_CLOEXEC)
+                    self._reclaim = _opened(os.path.join(path, _RECLAIM[2 - version]), os.O_WRONLY)
         except BaseException:
             self.remove()
             raise
@@ -106,13 +110,13 @@ class Group:
         """Bound the next job.
 
         Args:
-            memory_bytes: of all its processes together.
+            memory_bytes: of all its processes together, and beyond what earlier ones have left where they may write.
             tasks: processes and threads.
 
         Raises:
             OSError: the kernel refuses.
         """
-        self._write("memory", memory_bytes + self.own_bytes)
+        self._write("memory", memory_bytes + self.own_bytes + max(0, self._idle_bytes - self._first_bytes))
         self._write("pids", tasks + 1)  # the zygote is in it
 
     def kills(self) -> int:
@@ -136,16 +140,30 @@ class Group:
             Whether there was anything to wait for.
         """
         if self._idle_bytes < 0:
-            self._idle_bytes = self._used_bytes()
-        if self._held_bytes() <= self._idle_bytes + enough_bytes:  # cheap, and nearly always so
+            self._first_bytes = self._idle_bytes = self._used_bytes()
+        held = self._held_bytes()
+        if held <= self._idle_bytes + enough_bytes:  # cheap, and nearly always so
+            self._idle_bytes = max(self._first_bytes, min(self._idle_bytes, held))
             return False
         deadline = time.monotonic() + _RETURN_S
+        is_reclaimed = False
         while self._used_bytes() > self._idle_bytes + enough_bytes:
             if time.monotonic() >= deadline:
                 self._idle_bytes = self._used_bytes()  # it does not come back, and will not for the next job
                 break
-            time.sleep(_RETURN_LOOK_S)
+            if not is_reclaimed:  # what the kernel remembers of names that were looked up, say
+                self._take_back(self._used_bytes() - self._idle_bytes)
+                is_reclaimed = True
+            else:
+                time.sleep(_RETURN_LOOK_S)
         return True
+
+    def _take_back(self, n_bytes: int) -> None:
+        """Have the kernel free what it keeps of the group's for later use only, as far as it can."""
+        try:
+            os.write(self._reclaim, b"%d" % max(n_bytes, 0))
+        except OSError:  # there is no such file, or less came free than was asked for
+            pass
 
     def _held_bytes(self) -> int:
         """Give the memory that everything in the group holds; 0 where it can't be read."""
@@ -176,10 +194,10 @@ class Group:
 
     def remove(self) -> None:
         """Take the group away; its last process must have ended."""
-        for fd in [*self._limits.values(), self._kills, self._held, self._stat, self._clock]:
+        for fd in [*self._limits.values(), self._kills, self._held, self._stat, self._clock, self._reclaim]:
             if fd >= 0:
                 os.close(fd)
-        self._limits, self._kills, self._held, self._stat, self._clock = {}, -1, -1, -1, -1
+        self._limits, self._kills, self._held, self._stat, self._clock, self._reclaim = {}, -1, -1, -1, -1, -1
         for path in self.paths:
             _remove(path)
 
@@ -215,6 +233,13 @@ def leftovers(name: str) -> List[str]:
     parents = {place for places in _parents().values() for place, _ in places}
     paths = [os.path.join(parent, *shelf, name) for parent in parents for shelf in ((), (_SHELF,))]
     return [path for path in paths if os.path.isdir(path)]
+
+
+def _opened(path: str, flags: int) -> int:
+    try:
+        return os.open(path, flags | os.O_CLOEXEC)
+    except OSError:
+        return -1
 
 
 def _remove(path: str) -> bool:

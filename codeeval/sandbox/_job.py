@@ -31,6 +31,8 @@ class Job:
         self.homes: Tuple[int, int] = (-1, -1)
         """Pid namespaces: the zygote's own, in which those of jobs with several processes are made, and one that
         stands, in which single processes are born; they can't leave others behind."""
+        self.keeper = 0
+        "The first process of the one that stands."
         self.base_proc = 0
         "The device number of the zygote's /proc; 0 where a job's own does not show there."
         self.proc_fd = -1
@@ -126,6 +128,18 @@ class Job:
         self.note = None
         return how if told is None else (told, *how[1:])
 
+    def is_orphaned(self, status: int, failed: int) -> bool:
+        """In the zygote: say whether a job ended so because the namespace that stands has lost its first process.
+
+        The kernel then kills all others in it, and starts no more there. Nobody in a box can bring it about.
+
+        Args:
+            status: of the wait for the job's child.
+            failed: errno of a failed start.
+        """
+        is_killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
+        return self.is_settled and (is_killed or failed != 0) and _tree.is_ending(self.keeper, self.proc_fd)
+
     def leave(self, processes: bool) -> None:
         """In the zygote, when the job is over: take away what it has made."""
         if (processes or not self.is_settled) and self.is_over_proc():
@@ -197,7 +211,8 @@ class Job:
             self.give_up(processes=False, network=False)
 
         try:
-            self.homes = _namespaces.settle(give_up, highest_fd)
+            self.keeper, *homes = _namespaces.settle(give_up, highest_fd)
+            self.homes = homes[0], homes[1]
         except OSError:  # each job then has its own, which takes longer
             if self.is_over_proc():
                 _namespaces.unmount("/proc")
@@ -289,7 +304,7 @@ def end(pid: int, failed: int, flags: int) -> Tuple[int, float, float, int, int]
 
     Args:
         pid: 0 where it could not be started.
-        failed: errno of that.
+        failed: errno of that, or of what failed right after.
         flags: the namespaces of jobs; without any, what it has started is ended by its process group.
 
     Returns:
@@ -303,7 +318,7 @@ def end(pid: int, failed: int, flags: int) -> Tuple[int, float, float, int, int]
         _kill(-pid)
     _kill(pid)
     _, status, usage = os.wait4(pid, 0)
-    return status, usage.ru_utime, usage.ru_stime, usage.ru_maxrss * 1024, 0
+    return status, usage.ru_utime, usage.ru_stime, usage.ru_maxrss * 1024, failed
 
 
 def _kill(pid: int) -> None:

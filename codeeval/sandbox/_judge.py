@@ -27,7 +27,7 @@ from codeeval.sandbox import (
     _warm,
     _zygote,
 )
-from codeeval.sandbox._box import MAX_S, Box, CallerGone, Stop, ZygoteLost, bounds
+from codeeval.sandbox._box import MAX_S, Box, CallerGone, NoBox, Stop, ZygoteLost, bounds
 from codeeval.sandbox._candidate import VALUE_TEXT, Candidate, bounded
 from codeeval.sandbox._foresight import Foresight
 from codeeval.sandbox._tree import MAX_STARVED
@@ -113,6 +113,10 @@ class Judge:
         """Judge one program, give its execution as `Execution.to_dict` would."""
         try:
             return self._judge(program)
+        except NoBox as refused:
+            self.is_worn = True  # the next worker may have better luck
+            strength = (program["check"] or {"strength": "same box"})["strength"]
+            return {"status": "sandbox_error", "strength": strength, "message": "no box can be had: %s" % refused}
         except ZygoteLost as lost:
             if not (lost.started and self.has_new_memory_kills()):
                 raise
@@ -190,6 +194,14 @@ class Judge:
             is_collected: whether what the command leaves becomes the archive.
         """
         has_reaper = limits["processes"] > 1 or is_collected or (archive is not None and not self.zygote.is_settled)
+        try:
+            self._bound(limits, has_reaper)
+            return Box(self.caller_fd, self.zygote, limits, has_reaper, stdin, archive, self.group)
+        except OSError as error:
+            raise NoBox(str(error)) from None
+
+    def _bound(self, limits: Dict[str, Any], has_reaper: bool) -> None:
+        """Bound what the next job's processes may use together."""
         if self.group is not None:
             allowed = bounds(limits, has_reaper)
             more_bytes, more_tasks = self.compilers.reserve()
@@ -197,7 +209,6 @@ class Judge:
             if self.group.await_memory(allowed.memory_bytes // 4 + more_bytes):
                 self.has_new_memory_kills()  # of the job before: no other is to be blamed for them
             self.group.limit(allowed.memory_bytes + more_bytes, allowed.tasks + more_tasks)
-        return Box(self.caller_fd, self.zygote, limits, has_reaper, stdin, archive, self.group)
 
     def _run(
         self,

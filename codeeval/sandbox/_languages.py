@@ -40,6 +40,9 @@ class Stage:
     """One command in its own box, and what became of it."""
 
     def __init__(self, judge: Any, order: Dict[str, Any], limits: Dict[str, Any], archive: int, stdin: bytes = b""):
+        # What has to be written before the command starts is not for it to choose.
+        largest = max([os.fstat(archive).st_size, *(4 * len(text) for text in order["files"].values())])
+        limits = {**limits, "file_bytes": max(limits["file_bytes"], largest)}
         box: Box = judge.new_box(limits, stdin, archive, bool(order["collect"]))
         reply: List[Any] = []
         try:
@@ -91,7 +94,7 @@ class Stage:
         if self.trouble:
             return "broken", "the toolchain broke: %s" % self.trouble
         if not self.is_ended:
-            return "sandbox_error", "the process that watched the %s died of it" % name
+            return "sandbox_error", "what prepares or watches the %s died of it" % name
         (out, is_out_whole), (err, is_err_whole) = self.text(box.out), self.text(box.err)
         end = _classify.CommandEnd(
             stage=name,
@@ -188,8 +191,14 @@ class CompilerCaches:
         if kept < 0:
             return False
         size, at = os.fstat(kept).st_size, 0
-        while at < size:
-            at += os.pwrite(archive, os.pread(kept, _archive.CHUNK, at), at)
+        try:
+            while at < size:
+                at += os.pwrite(archive, os.pread(kept, _archive.CHUNK, at), at)
+        except OSError:  # it is larger than what a judge may write
+            os.close(kept)
+            self._archives[key] = -1
+            os.ftruncate(archive, 0)
+            return False
         return True
 
     def _make(self, judge: Any, recipe: Dict[str, Any], argv: List[str]) -> int:

@@ -8,7 +8,7 @@ memory. And it counts every process by itself.
 from __future__ import annotations
 
 import os
-from typing import Dict, Sequence
+from typing import Dict, Sequence, Tuple
 
 __all__ = ["held_bytes", "private_bytes", "shared_bytes"]
 
@@ -30,14 +30,32 @@ def held_bytes(proc: str, pids: Sequence[int]) -> int:
     held = 0
     shared: Dict[bytes, int] = {}
     for pid in pids:
-        path = "%s/%d/" % (proc, pid)
-        status = _read(path + "status")
+        path, status = _living("%s/%d/" % (proc, pid))
         held += private_bytes(status, _read(path + "smaps_rollup") if len(pids) > 1 else b"")
         maps = _read(path + "maps")
         shared.update(shared_bytes(maps))
         if not maps:
             held += _bytes(status, b"RssShmem:")
     return held + sum(shared.values())
+
+
+def _living(path: str) -> Tuple[str, bytes]:
+    """Give where a process' memory is shown, and its status there.
+
+    Where the first thread has ended and others run on, the process' own directory shows no memory, but theirs do.
+    """
+    status = _read(path + "status")
+    if b"\nVmPTE:" in status or not status:
+        return path, status
+    try:
+        threads = os.listdir(path + "task")
+    except OSError:
+        threads = []
+    for thread in threads:
+        text = _read("%stask/%s/status" % (path, thread))
+        if b"\nVmPTE:" in text:
+            return "%stask/%s/" % (path, thread), text
+    return path, status
 
 
 def private_bytes(status: bytes, rollup: bytes) -> int:

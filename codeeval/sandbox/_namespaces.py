@@ -231,7 +231,7 @@ def fresh_proc() -> None:
     _check(_load().mount(b"proc", b"/proc", b"proc", flags, None), "mount /proc")
 
 
-def settle(step: Callable[[], None], highest_fd: int) -> Tuple[int, int]:
+def settle(step: Callable[[], None], highest_fd: int) -> Tuple[int, int, int]:
     """Have this process' children born, from now on, in a pid namespace that stands as long as it does itself.
 
     A namespace of its own for each child is dear, and so is a /proc for it; and its first process is spared the
@@ -242,7 +242,8 @@ def settle(step: Callable[[], None], highest_fd: int) -> Tuple[int, int]:
         highest_fd: no descriptor that is open has a higher number.
 
     Returns:
-        Descriptors of the namespace where children were born before, and of the new one, for `bear_children_in`.
+        The pid of the first process, without which no child can be born there; descriptors of the namespace where
+        children were born before, and of the new one, for `bear_children_in`.
 
     Raises:
         OSError: the kernel refuses; then children are born where they were before.
@@ -278,7 +279,7 @@ def settle(step: Callable[[], None], highest_fd: int) -> Tuple[int, int]:
         if number:
             raise OSError(number, os.strerror(number))
         bear_children_in(fds[1])
-        return fds[0], fds[1]
+        return pid, fds[0], fds[1]
     except OSError:
         for fd in fds:
             os.close(fd)

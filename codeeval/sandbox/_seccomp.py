@@ -80,6 +80,7 @@ _X86_64 = {
     "syslog": 103,
     "vhangup": 153,
     "memfd_create": 319,
+    "io_setup": 206,
     "iopl": 172,
     "ioperm": 173,
     "modify_ldt": 154,
@@ -134,6 +135,7 @@ _AARCH64 = {
     "syslog": 116,
     "vhangup": 58,
     "memfd_create": 279,
+    "io_setup": 0,
     "socket": 198,
     "clone": 220,
     "shmget": 194,
@@ -159,8 +161,8 @@ _PRIORITY = {"x86_64": ((141, 2), (251, 3)), "aarch64": ((140, 2), (30, 3))}
 _IOCTL = {"x86_64": 16, "aarch64": 29}
 #: FS_IOC_SETFLAGS, its old form, FS_IOC_FSSETXATTR.
 _SET_FLAGS = (0x40086602, 0x40046602, 0x401C5820)
-#: Refused as if the kernel did not have them.
-_UNKNOWN = ("clone3", "memfd_secret")
+#: Refused as if the kernel did not have them. The contexts of io_setup are few, and all the machine's together.
+_UNKNOWN = ("clone3", "memfd_secret", "io_setup")
 #: Refused as if the file system could not do it: no listing shows what these leave on a directory, access lists above
 #: all, which hold for whatever is made in it later.
 _ATTRIBUTES = frozenset(

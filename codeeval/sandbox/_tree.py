@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from typing import Iterable, List, NamedTuple, Optional
 
-__all__ = ["MAX_STARVED", "Usage", "count_threads", "open_own", "processes", "read", "usage"]
+__all__ = ["MAX_STARVED", "Usage", "count_threads", "is_ending", "open_own", "processes", "read", "usage"]
 
 #: Who gets no core is given that time back, up to this many times the limit that it has.
 MAX_STARVED = 9.0
 #: A job that has more than this many processes or threads is on its way to its limits; the first ones tell enough.
 _MOST = 512
+#: Of a process' flags: it is on its way out.
+_EXITING = 0x4
 
 
 class Usage(NamedTuple):
@@ -85,6 +87,12 @@ def open_own(proc: str) -> int:
             os.close(fd)
     except (OSError, ImportError):
         return -1
+
+
+def is_ending(pid: int, proc_fd: int) -> bool:
+    """Say whether a child of this process has ended or is about to, which can take long; False if it can't be seen."""
+    fields = read("%d/stat" % pid, proc_fd).rpartition(")")[2].split()
+    return len(fields) > 6 and (fields[0] in "ZX" or bool(int(fields[6]) & _EXITING))
 
 
 def count_threads(pid: int, proc_fd: int) -> int:

@@ -333,7 +333,10 @@ def _serve(channel: socket.socket, job: _job.Job, work: str, clean: Callable[[],
         elif order == b"M":
             channel.send(MEMORY.pack(_memory.held_bytes("/proc", job.pids(pid))))
         elif order == b"K":
-            channel.send(ENDED.pack(*job.end(pid, failed)))
+            how = job.end(pid, failed)
+            if not processes and job.is_orphaned(how[0], failed):
+                os._exit(1)
+            channel.send(ENDED.pack(*how))
             pid = 0
             job.leave(processes)
             if _is_used(work, state):

@@ -7,6 +7,7 @@ an attack reaches, any compiled program would reach.
 from __future__ import annotations
 
 import dataclasses
+import os
 import signal
 import time
 from collections.abc import Iterator
@@ -102,6 +103,7 @@ for link in ("exe", "root", "cwd", "fd/0", "fd/3", "fd/6"):
         "libc.unshare(0x10000000)",  # a user namespace, to be privileged in it
         "libc.mount(b'tmpfs', b'/proc', b'tmpfs', 0, None)",
         "libc.umount2(b'/proc', 2)",
+        "libc.syscall(206 if os.uname().machine == 'x86_64' else 0, 1, ctypes.byref(ctypes.c_ulong()))",  # io_setup
     ],
 )
 def test_system_calls_that_reach_into_other_processes_are_refused(
@@ -383,18 +385,53 @@ for path in (".cache/" + name, ".cache/deep/library"):
 """
 
 
-def test_a_compiler_gets_a_copy_of_its_cache_in_which_no_program_leaves_a_trace() -> None:
-    caching = dataclasses.replace(
+def caching(compiler: str) -> Language:
+    return dataclasses.replace(
         COMPILED,
-        build=("{python}", "-c", _CACHING_COMPILER, "{main}"),
+        build=("{python}", "-c", compiler, "{main}"),
         cache=".cache",
         cache_source="# ours\n",
         self_test=SelfTest(passing="# first\n", wrong="raise SystemExit(1)", broken="import sys; broken("),
         ending=Ending(compile_stderr="SyntaxError"),
     )
+
+
+def test_a_cache_that_is_too_large_to_be_copied_is_done_without() -> None:
+    large = _CACHING_COMPILER + "open('.cache/large', 'wb').write(bytes(40 << 20))\n"
+    with ce.LocalExecutor(workers=1, languages=[caching(large)]) as executor:
+        if "pid" not in executor.describe()["isolation"]["held"]:
+            pytest.skip("programs in other languages need the layer pid, which this machine does not give")
+        executions = [executor.run(compiled(f"print({number})\n")) for number in range(5)]
+        (worker,) = executor._crew._all
+        assert worker.facts is not None
+        open_files = [os.readlink(entry) for entry in Path(f"/proc/{worker.facts['pid']}/fd").iterdir()]
+
+    assert [execution.message for execution in executions if not execution.passed] == []
+    assert sum("memfd" in name for name in open_files) == 5, "one for each build, and none for the cache"
+
+
+def test_what_was_built_may_be_larger_than_what_a_run_may_write() -> None:
+    """Else a program could make its box fail, and so be in no denominator, by the size of what it is built to."""
+    big = dataclasses.replace(
+        COMPILED, build=("{python}", "-c", _COMPILER + "open('out/big', 'wb').write(bytes(3 << 20))\n", "{main}")
+    )
+    small = Limits(cpu_s=4.0, wall_s=20.0, memory_bytes=512 << 20, file_bytes=4096)
+    with ce.LocalExecutor(workers=1, languages=[big]) as executor:
+        if "pid" not in executor.describe()["isolation"]["held"]:
+            pytest.skip("programs in other languages need the layer pid, which this machine does not give")
+        right, wrong = (
+            executor.run(dataclasses.replace(compiled(f"raise SystemExit({code})#{'x' * 5000}"), limits=small))
+            for code in (0, 1)
+        )
+
+    assert right.status is Status.PASSED, right
+    assert wrong.status is Status.FAILED, wrong
+
+
+def test_a_compiler_gets_a_copy_of_its_cache_in_which_no_program_leaves_a_trace() -> None:
     show = "print(open('out/known').read())\n"
 
-    with ce.LocalExecutor(workers=1, languages=[caching]) as executor:
+    with ce.LocalExecutor(workers=1, languages=[caching(_CACHING_COMPILER)]) as executor:
         if "pid" not in executor.describe()["isolation"]["held"]:
             pytest.skip("programs in other languages need the layer pid, which this machine does not give")
         outputs = [executor.run(compiled(f"# {name}\n{show}")).stdout for name in ("a", "b", "c", "d")]

@@ -141,6 +141,30 @@ def test_a_worker_out_of_descriptors_gives_no_verdict_and_makes_way_for_another(
         assert execution.passed or any(cause in execution.message for cause in causes), execution
 
 
+def keeper_of(executor: LocalExecutor) -> int:
+    """Give the pid of the first process of the namespace in which a worker's single processes are born."""
+    zygote = facts(executor, "zygote_pid")
+    children = Path(f"/proc/{zygote}/task/{zygote}/children").read_text().split()
+    if len(children) != 1:
+        pytest.skip("no namespace stands here")
+    return int(children[0])
+
+
+@pytest.mark.parametrize("when", ["before", "during"])
+def test_a_namespace_that_loses_its_first_process_is_our_fault_and_replaced(when: str) -> None:
+    """The machine may kill it for want of memory. All others in it die with it, and none can be started there."""
+    slow = "import time\ndef f(x):\n  time.sleep(1)\n  return x + 1"
+    with LocalExecutor(workers=1) as executor:
+        keeper = keeper_of(executor)
+        killer = threading.Timer(0.0 if when == "before" else 0.5, os.kill, (keeper, signal.SIGKILL))
+        killer.start()
+        if when == "before":
+            killer.join()
+        executions = [executor.run(program(slow)), executor.run(program(slow))]
+
+    assert [execution.message for execution in executions if not execution.passed] == []
+
+
 REFUSED = """
 import json, resource, sys
 from codeeval.executors.local import LocalExecutor
