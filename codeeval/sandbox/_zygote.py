@@ -157,6 +157,7 @@ def start(config: Dict[str, Any]) -> Zygote:
     """
     wanted = set(config["layers"])
     missing: Dict[str, str] = {}
+    has_died = False
     while True:
         spaces = wanted & set(_namespaces.LAYERS)
         try:
@@ -167,6 +168,14 @@ def start(config: Dict[str, Any]) -> Zygote:
                 raise
             missing.update((name, str(refused)) for name in sorted(lost))
             wanted -= lost
+        except _Died:
+            if has_died:
+                raise
+            has_died = True  # by the machine, which was without memory, say
+
+
+class _Died(RuntimeError):
+    """It said nothing, and is gone."""
 
 
 class _Refused(OSError):
@@ -209,7 +218,9 @@ def _start(config: Dict[str, Any], wanted: "set[str]", flags: int, missing: Dict
     if kind == "refused":
         layer, _, why = text.partition(" ")
         raise _Refused(layer, why)
-    raise RuntimeError(text or "the zygote died while it started")
+    if not text:
+        raise _Died("the zygote died while it started")
+    raise RuntimeError(text)
 
 
 def _main(channel: socket.socket, config: Dict[str, Any], wanted: "set[str]", flags: int, uid: int, gid: int) -> None:

@@ -165,6 +165,30 @@ def test_a_namespace_that_loses_its_first_process_is_our_fault_and_replaced(when
     assert [execution.message for execution in executions if not execution.passed] == []
 
 
+@pytest.mark.parametrize("n_deaths", [1, 2])
+def test_a_zygote_that_is_killed_while_it_starts_is_started_once_more(tmp_path: Path, n_deaths: int) -> None:
+    deaths = tmp_path / "deaths"
+    (tmp_path / "mortal.py").write_text(
+        "import os\n"
+        f"with open({os.fspath(deaths)!r}, 'a+') as file:\n"
+        "    file.seek(0)\n"
+        f"    if len(file.read()) < {n_deaths}:\n"
+        "        file.write('x')\n"
+        "        file.flush()\n"
+        "        os.kill(os.getpid(), 9)\n"
+    )
+    env = {"PYTHONPATH": os.fspath(tmp_path)}
+
+    with LocalExecutor(workers=1, preload=("mortal",), env=env, sandbox=Sandbox(layers=())) as executor:
+        if n_deaths == 1:
+            assert executor.run(program()).passed
+        else:
+            with pytest.raises(SandboxError, match="the zygote died while it started"):
+                executor.run(program())
+
+    assert len(deaths.read_text()) == n_deaths
+
+
 REFUSED = """
 import json, resource, sys
 from codeeval.executors.local import LocalExecutor
