@@ -108,13 +108,22 @@ def evaluate(
     ):
         _warn_of_what_lacks(run)
         results = _follow(run, sampler, executor, metrics, notifier)
-    if is_uncut:
-        _warn_of_fences(results, problems)
+    _warn_of_fences(results, problems, is_uncut)
     return results
 
 
-def _warn_of_fences(results: Results, problems: ProblemSet) -> None:
-    """Say that answers of a chat model were judged as continuations, fences and all."""
+def _warn_of_fences(results: Results, problems: ProblemSet, is_uncut: bool) -> None:
+    """Say that answers of a chat model were judged as programs, fences and all."""
+    whole = [attempt for attempt in results if is_whole(attempt.sample)]
+    n_fenced = sum(not a.passed and _FENCE.search(a.sample.completion) is not None for a in whole if a.judged)
+    if n_fenced:
+        logger.warning(
+            "%d of %d solutions hold ``` fences and fail: a solution is a whole program, which no extractor touches; "
+            "sanitize(rows, problems) takes the code out of raw ones.",
+            *(n_fenced, len(whole)),
+        )
+    if not is_uncut:
+        return
     continued = [a for a in results if problems[a.sample.task_id].style == "completion" and not is_whole(a.sample)]
     n_fenced = sum("```" in attempt.sample.completion for attempt in continued)
     if n_fenced and default_extractor(problems) is not extract_code:
@@ -122,6 +131,9 @@ def _warn_of_fences(results: Results, problems: ProblemSet) -> None:
             "%d of %d completions hold ``` fences and were judged as they are; extract='codeeval' takes the code out.",
             *(n_fenced, len(continued)),
         )
+
+
+_FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
 
 
 def _warn_of_what_lacks(run: Run) -> None:

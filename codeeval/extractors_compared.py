@@ -11,7 +11,7 @@ from typing import Any
 from codeeval.evaluate import evaluate
 from codeeval.executors import Executor, LocalExecutor
 from codeeval.extract import Extractor, extractor_named
-from codeeval.extract.extraction import name_of
+from codeeval.extract.extraction import name_of, of_raw_text
 from codeeval.problem import Problem
 from codeeval.results import Results
 from codeeval.sample import Sample
@@ -62,10 +62,11 @@ def compare_extractors(
 ) -> ExtractorComparison:
     """Score the same raw text under each extractor.
 
-    Programs that extractors agree on are executed once.
+    Programs that extractors agree on are executed once. As for `sanitize`, a row's `solution` is text that stands
+    alone, a `completion` an answer to the prompt.
 
     Args:
-        raw: raw completions: samples, rows, or a file of them.
+        raw: raw answers: samples, rows, or a file of them.
         problems: what was asked.
         extractors: names in `codeeval.extract.EXTRACTORS`, or functions `(sample, problem) -> code`.
         executor: runs and judges; by default a `LocalExecutor` that lives for this call.
@@ -82,7 +83,7 @@ def compare_extractors(
         with LocalExecutor() as own:
             return compare_extractors(samples, problems, extractors, executor=own, progress=progress)
     results = {
-        name: evaluate(problems, RecordedSampler(samples), executor, extract=extractor, progress=progress)
+        name: evaluate(problems, RecordedSampler(samples), executor, extract=of_raw_text(extractor), progress=progress)
         for name, extractor in chosen.items()
     }
     return ExtractorComparison(results=MappingProxyType(results), changed=tuple(_changed(results)))

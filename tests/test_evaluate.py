@@ -848,6 +848,24 @@ def test_fences_in_completions_are_told_once_where_no_extractor_was_chosen(caplo
     assert not caplog.records
 
 
+@pytest.mark.parametrize("extract", [None, "codeeval"])
+def test_fences_in_whole_programs_that_fail_are_told(caplog: pytest.LogCaptureFixture, extract: str | None) -> None:
+    """No extractor touches a solution, also where one is asked for."""
+    whole = [
+        Sample(task_id=f"add/{i}", completion="Sure:\n```python\nx\n```\n", metadata={"solution": True})
+        for i in range(3)
+    ]
+
+    evaluate(problem_set(), RecordedSampler(whole), FakeExecutor(judge), extract=extract)
+
+    assert [record.getMessage() for record in caplog.records] == [
+        (
+            "3 of 3 solutions hold ``` fences and fail: a solution is a whole program, which no extractor touches; "
+            "sanitize(rows, problems) takes the code out of raw ones."
+        )
+    ]
+
+
 def test_fences_of_chat_answers_and_whole_programs_are_no_news(caplog: pytest.LogCaptureFixture) -> None:
     fence = f"```python\ndef add(a, b):\n{RIGHT}```\n"
     chat = ProblemSet([Problem.from_test("add/0", "Add.", "assert add(1, 2) == 3", "add", style="chat")])

@@ -48,3 +48,19 @@ def test_raw_text_may_be_the_path_of_a_file(tmp_path: Path) -> None:
     found = ce.compare_extractors(file, PROBLEMS, ["continuation", "codeeval"], progress=False)
 
     assert len(found.results) == 2
+
+
+def test_a_solution_is_raw_text_that_stands_alone() -> None:
+    rows = [{"task_id": "add/0", "solution": FENCED}, {"task_id": "add/1", "completion": "    return a + b\n"}]
+
+    found = ce.compare_extractors(rows, PROBLEMS, ["first-fence", "codeeval"], progress=False)
+
+    assert [a.passed for a in found.results["codeeval"]] == [True, True]
+    assert found.results["codeeval"].manifest["extractor"] == "codeeval.extract.extract"
+
+
+def test_syntax_is_checked_of_what_an_extractor_takes_from_a_solution() -> None:
+    rows = [{"task_id": "add/0", "solution": FENCED}]
+
+    assert ce.syncheck(rows, PROBLEMS).unparsable == (("add/0", 0),)
+    assert ce.syncheck(rows, PROBLEMS, extractor="codeeval").unparsable == ()

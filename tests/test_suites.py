@@ -7,6 +7,7 @@ import pickle
 import pytest
 
 from codeeval.errors import InvalidProblem
+from codeeval.executors.local import LocalExecutor
 from codeeval.problem import Problem
 from codeeval.program import Limits, Strength
 from codeeval.suites import ScriptSuite, Suite, script_strength
@@ -134,8 +135,45 @@ def test_a_suite_survives_pickling() -> None:
     assert isinstance(made, Suite)
 
 
-def test_strength_depends_on_the_tests_and_never_on_a_candidate() -> None:
-    assert script_strength("assert f(1) == 1", canonical_solution="class f: pass") is Strength.SPLIT
+def test_strength_depends_on_the_problem_and_never_on_a_candidate() -> None:
+    assert script_strength("assert f(1) == 1", canonical_solution="class g: pass") is Strength.SPLIT
+    problem = Problem.from_test("t", "", "assert f(1) == 1", "f")
+
+    program = problem.suites["tests"].program("class f: pass", problem=problem, limits=Limits())
+
+    assert program.check is not None
+    assert program.check.strength is Strength.SPLIT
+
+
+PUSH = "    def push(self, v): self.x = [v]\n    def pop(self): return self.x.pop()\n"
+STACK = "s = Stack()\ns.push(1)\nassert s.pop() == 1\n"
+POINT = "from dataclasses import dataclass\n@dataclass\nclass P:\n    x: int\ndef f(p):\n"
+ODD = "class Odd(Exception):\n    pass\ndef f(x):\n    # Raises Odd.\n"
+RAISES = "try:\n  f(1)\nexcept Odd:\n  pass\nelse:\n  assert False\n"
+
+
+@pytest.mark.parametrize("is_known", [False, True])
+@pytest.mark.parametrize(
+    ("prompt", "answer", "test", "entry_point"),
+    [
+        pytest.param("class Stack:\n", PUSH, STACK, "Stack", id="entry point"),
+        pytest.param(
+            "class Stack:\n    def __init__(self):\n", "        self.x = 0\n" + PUSH, STACK, "Stack", id="begun"
+        ),
+        pytest.param(
+            POINT, "    return P(p.x + 1)\n", "assert f(P(1)) == P(2)\nassert f(P(1)).x == 2\n", "f", id="given"
+        ),
+        pytest.param(ODD, "    raise Odd\n", RAISES, "f", id="exception"),
+    ],
+)
+def test_right_answers_with_classes_pass(prompt: str, answer: str, test: str, entry_point: str, is_known: bool) -> None:
+    problem = Problem.from_test("t", prompt, test, entry_point, canonical_solution=answer if is_known else "")
+
+    with LocalExecutor(workers=1) as executor:
+        program = problem.suites["tests"].program(prompt + answer, problem=problem, limits=Limits())
+        execution = executor.run(program)
+
+    assert execution.passed, execution
 
 
 @pytest.mark.parametrize(
@@ -168,3 +206,14 @@ def test_tests_that_would_pass_every_candidate_are_refused(test: str, hint: str)
 )
 def test_tests_that_run_are_accepted(test: str) -> None:
     assert suite(test).entry_point == "f"
+
+
+def test_tests_that_need_an_object_of_the_candidates_say_how_to_get_it() -> None:
+    problem = Problem.from_test("t", "def f():\n", "assert f().x == 1", "f")
+    code = "import types\ndef f():\n    return types.SimpleNamespace(x=1)\n"
+
+    with LocalExecutor(workers=1) as executor:
+        execution = executor.run(problem.suites["tests"].program(code, problem=problem, limits=Limits()))
+
+    assert not execution.passed
+    assert execution.message.endswith("; tests that need such an object itself take strength='same box'")

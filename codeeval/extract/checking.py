@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from codeeval.extract.cleaning import cleaned
-from codeeval.extract.extraction import Extractor, applied
+from codeeval.extract.extraction import Extractor, applied, of_raw_text
 from codeeval.extract.names import default_extractor, extractor_named
 from codeeval.extract.syntax import parse
 from codeeval.problem import Problem
@@ -69,7 +69,8 @@ def syncheck(
         samples: samples, rows with `task_id` and `completion` or `solution`, or a file of JSON lines. Other layouts are
             read by `codeeval.formats.read_samples`.
         problems: what was asked.
-        extractor: how their code is taken; by default as `evaluate` would.
+        extractor: how their code is taken, also that of whole programs, as `sanitize` would; by default as `evaluate`
+            would.
         n_samples: how many samples of each task there should be.
 
     Raises:
@@ -77,7 +78,7 @@ def syncheck(
         TypeError: these are no samples, or no problems.
     """
     known = problems_by_id(problems)
-    chosen = default_extractor(known.values()) if extractor is None else extractor_named(extractor)
+    chosen = default_extractor(known.values()) if extractor is None else of_raw_text(extractor_named(extractor))
     n_by_task = dict.fromkeys(known, 0)
     empty, unparsable, truncated = [], [], []
     unknown: dict[str, None] = {}

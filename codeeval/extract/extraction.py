@@ -6,11 +6,12 @@ import dataclasses
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from codeeval.problem import Problem
 from codeeval.sample import Sample
 
-__all__ = ["Extraction", "Extractor", "applied", "is_whole", "name_of"]
+__all__ = ["Extraction", "Extractor", "applied", "is_whole", "name_of", "of_raw_text"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +53,23 @@ def applied(extractor: Extractor, sample: Sample, problem: Problem) -> Extractio
     raise TypeError(
         f"the extractor {name_of(extractor)} must give a string or an Extraction, but gave {taken!r:.200} for {where}"
     )
+
+
+def of_raw_text(extractor: Extractor) -> Extractor:
+    """Give an extractor that takes whole programs apart, too, as raw text that stands alone.
+
+    That is what the sanitizers of EvalPlus and BigCodeBench make of a row's `solution`.
+    """
+
+    @functools.wraps(extractor)
+    def taken(sample: Sample, problem: Problem) -> str | Extraction:
+        if is_whole(sample):
+            rest = {name: value for name, value in sample.metadata.items() if name != "solution"}
+            sample = dataclasses.replace(sample, metadata=MappingProxyType(rest))
+            problem = dataclasses.replace(problem, style="chat")
+        return extractor(sample, problem)
+
+    return taken
 
 
 def name_of(extractor: Extractor) -> str:

@@ -20,6 +20,7 @@ from codeeval.sandbox import (
     _calls,
     _cgroup,
     _classify,
+    _codec,
     _headers,
     _languages,
     _stdio,
@@ -386,6 +387,8 @@ class Judge:
             shown = [bounded(repr, a) for a in args] + ["%s=%s" % (k, bounded(repr, v)) for k, v in kwargs.items()]
             call = "%s(%s)" % (name, ", ".join(shown))
             parts.append("%s gave %s" % (call[: 2 * VALUE_TEXT], bounded(repr, answer)))
+            if type(answer) is _codec.Opaque and isinstance(error, (AttributeError, TypeError)):
+                parts.append("tests that need such an object itself take strength='same box'")
         return "; ".join(parts)
 
 

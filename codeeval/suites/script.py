@@ -10,6 +10,7 @@ import ast
 import builtins
 import difflib
 import functools
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -87,7 +88,8 @@ class ScriptSuite:
             source=source,
             entry_point=entry_point,
             setup=setup,
-            strength=strength or script_strength(test, names=names, canonical_solution=canonical_solution or ""),
+            strength=strength
+            or script_strength(test, names=names, canonical_solution=canonical_solution or "", prompt=prompt),
             names=names,
             modules=MappingProxyType(modules),
         )
@@ -112,8 +114,10 @@ class ScriptSuite:
         return _rebuild, (fields, dict(self.modules))
 
 
-def script_strength(source: str, *, names: tuple[str, ...] = (), canonical_solution: str = "") -> Strength:
-    """Say whether tests can be judged split, from their syntax tree and the canonical solution's.
+def script_strength(
+    source: str, *, names: tuple[str, ...] = (), canonical_solution: str = "", prompt: str = ""
+) -> Strength:
+    """Say whether tests can be judged split, from their syntax tree, the canonical solution's and the prompt's.
 
     They need the same box where they share more than values with the candidate: its classes or their own, patched
     names, the state of a random generator, captured output, files, or the candidate's own introspection.
@@ -122,8 +126,10 @@ def script_strength(source: str, *, names: tuple[str, ...] = (), canonical_solut
         source: the tests.
         names: names that the tests read from the candidate's module.
         canonical_solution: the reference program; its classes can't leave the box.
+        prompt: what a candidate continues; neither can the classes that it defines or begins.
     """
-    if names and any(name in _SHARED_NAMES or name in _classes(canonical_solution) for name in names):
+    shared = _SHARED_NAMES | _classes(canonical_solution) | _begun_classes(prompt)
+    if not shared.isdisjoint(names):
         return Strength.SAME_BOX
     for node in ast.walk(_parse(source)):
         if isinstance(node, ast.Import):
@@ -134,7 +140,7 @@ def script_strength(source: str, *, names: tuple[str, ...] = (), canonical_solut
                 return Strength.SAME_BOX
         elif isinstance(node, ast.ClassDef) or (isinstance(node, ast.Attribute) and node.attr in _SHARED_ATTRIBUTES):
             return Strength.SAME_BOX
-        elif isinstance(node, ast.Name) and node.id in _SHARED_NAMES:
+        elif isinstance(node, ast.Name) and node.id in shared:
             return Strength.SAME_BOX
     return Strength.SPLIT
 
@@ -223,6 +229,14 @@ def _classes(source: str) -> set[str]:
     if not source or not _is_python(source):
         return set()
     return {node.name for node in _parse(source).body if isinstance(node, ast.ClassDef)}
+
+
+def _begun_classes(prompt: str) -> set[str]:
+    """Give the classes of a prompt, which may end in the middle of one."""
+    return set(_CLASS_HEAD.findall(prompt)) if "class" in prompt else set()
+
+
+_CLASS_HEAD = re.compile(r"^class[ \t]+(\w+)[ \t]*[(:\[]", re.MULTILINE)
 
 
 def _bound_names(source: str) -> set[str]:
