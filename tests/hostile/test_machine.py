@@ -166,6 +166,16 @@ ATTACKS = {
         layers=("rlimits",),
         limits=BUSY,
     ),
+    "shared_memory_without_a_first_thread": Attack(
+        "also when the thread that /proc shows a process by has ended",
+        "import ctypes, mmap, threading, time\ndef hold():\n  kept = []\n  for _ in range(60):\n"
+        "    m = mmap.mmap(-1, 64 << 20)\n    kept.append(m)\n"
+        "    for i in range(0, 64 << 20, 1 << 20): m[i : i + (1 << 20)] = b'x' * (1 << 20)\n  time.sleep(30)\n"
+        "def f(x):\n  threading.Thread(target=hold).start()\n  ctypes.CDLL(None).pthread_exit(None)",
+        (M,),
+        layers=("rlimits",),
+        limits=BUSY,
+    ),
     "memory_that_is_no_longer_writable": Attack(
         "memory that was written and then made read-only counts",
         "import ctypes, mmap\nc = ctypes.CDLL(None)\nc.mmap.restype = ctypes.c_void_p\ndef f(x):\n"
