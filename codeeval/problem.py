@@ -7,13 +7,14 @@ import dataclasses
 import difflib
 import hashlib
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 from codeeval import languages
-from codeeval.errors import InvalidProblem
+from codeeval.errors import DatasetError, DatasetUnavailable, InvalidProblem
 from codeeval.languages import Language
 from codeeval.program import Limits, Strength
 from codeeval.suites import CallSuite, Oracle, ScriptSuite, SourceSuite, Suite
@@ -244,6 +245,8 @@ class ProblemSet(Sequence[Problem]):
     def __init__(
         self, problems: Iterable[Problem], *, name: str = "custom", version: str = "", revision: str = ""
     ) -> None:
+        if isinstance(problems, Problem):
+            raise TypeError("a ProblemSet takes a list of problems, but got one Problem; write [problem]")
         self._problems = tuple(problems)
         self.name = name
         self.version = version
@@ -282,9 +285,13 @@ class ProblemSet(Sequence[Problem]):
 
         Raises:
             InvalidProblem: a row lacks a field; says which row and field.
+            DatasetUnavailable: there is no such file.
+            DatasetError: it can't be read.
+            TypeError: these are no rows.
         """
         if isinstance(rows, str) or hasattr(rows, "__fspath__"):
             rows = _read_rows(rows)
+        _refuse_other_rows(rows)
         columns = columns or _NOTHING
         unknown = set(columns) - _ROW_FIELDS
         if unknown:
@@ -505,12 +512,25 @@ def _from_row(number: int, row: Mapping[str, Any], columns: Mapping[str, str], o
     return Problem.from_io(task_id, values["prompt"], values["cases"], values["entry_point"], **common)
 
 
+def _refuse_other_rows(rows: object) -> None:
+    if isinstance(rows, Mapping) or not (isinstance(rows, Iterable) or hasattr(rows, "__getitem__")):
+        meant = "; write [row]" if isinstance(rows, Mapping) else ""
+        raise TypeError(f"rows must be a list of mappings or the path of a JSONL file, but got {rows!r:.80}{meant}")
+
+
 def _read_rows(path: Any) -> Iterator[Mapping[str, Any]]:
     """Read a JSONL file, here and not through `formats`, which knows samples and stands above problems."""
     from codeeval.jsonl import read_jsonl
 
-    for _, row in read_jsonl(path):
-        yield row
+    try:
+        for _, row in read_jsonl(path):
+            yield row
+    except FileNotFoundError as error:
+        raise DatasetUnavailable(
+            f"rows must be a list or the path of a JSONL file, but there is no file {os.path.abspath(path)!r}"
+        ) from error
+    except OSError as error:
+        raise DatasetError(f"the rows in {os.path.abspath(path)!r} can't be read: {error.strerror}") from error
 
 
 def _is_as_wanted(value: Any, wanted: Any) -> bool:

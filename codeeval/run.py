@@ -70,10 +70,17 @@ class Settings:
     def __post_init__(self) -> None:
         for name in ("max_unjudged", "max_error_rate"):
             share = getattr(self, name)
-            if share is not None and not 0 <= share <= 1:
+            if share is not None and (not isinstance(share, int | float) or not 0 <= share <= 1):
                 raise ValueError(f"{name} is a share between 0 and 1, but got {share!r}")
+        _refuse_other_reruns(self.rerun)
         if self.metadata is not None and not isinstance(self.metadata, Mapping):
             raise TypeError(f"metadata must be a mapping, as {{'step': 500}}, but got {self.metadata!r:.200}")
+
+
+def _refuse_other_reruns(rerun: object) -> None:
+    if rerun is not None and not isinstance(rerun, Rerun):
+        meant = f"Rerun(times={rerun})" if type(rerun) is int and rerun > 0 else "Rerun()"
+        raise TypeError(f"rerun must be a Rerun or None, but got {rerun!r:.80}; write rerun={meant}")
 
 
 _DEFAULT = Settings()

@@ -28,6 +28,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from codeeval._arguments import refuse_other_metrics, refuse_other_paths
 from codeeval.errors import ResultsError
 from codeeval.metrics import Metric, PassAtK
 from codeeval.program import Execution
@@ -240,8 +241,13 @@ def load_results(path: str | os.PathLike[str], metrics: Iterable[Metric] | None 
         metrics: what to compute; by default pass@1, pass@10 and pass@100, as far as there are samples enough.
 
     Raises:
+        TypeError: `path` is no path, or `metrics` holds what is no metric.
         ResultsError: it is no run directory, has a newer schema, or is damaged; says where.
     """
+    refuse_other_paths("path", path, "load_results('runs/add')")
+    if metrics is not None:
+        metrics = list(metrics) if isinstance(metrics, Iterator) else metrics
+        refuse_other_metrics(metrics)
     directory = Path(path).expanduser()
     manifest = _require_manifest(directory)
     samples, _ = _read_samples(directory / SAMPLES, manifest["task_ids"])

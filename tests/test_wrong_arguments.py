@@ -7,12 +7,13 @@ import math
 import warnings
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import codeeval as ce
-from codeeval import metrics
+from codeeval import errors, metrics
 from codeeval.metrics.paired import holm, paired_difference, sign_flip_test
 from codeeval.testing import FakeExecutor, ScriptedSampler
 
@@ -101,6 +102,88 @@ WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
     },
     "a card of nothing": (lambda r: api.report_card(None), r"report_card takes Results"),
 }
+
+
+def executed(**options: Any) -> Any:
+    return api.LocalExecutor(**options)
+
+
+def scored(problems: Any = PROBLEMS, **options: Any) -> Any:
+    return api.evaluate(problems, ScriptedSampler(["x"]), FakeExecutor(), **{"cache": False} | options)
+
+
+class Listener(ce.Callback):
+    """Listens to nothing."""
+
+
+WRONG |= {
+    "a sandbox by name": (lambda r: executed(sandbox="strict"), r"sandbox must be .* 'strict'; .*Sandbox.strict\(\)"),
+    "a sandbox that is wanted": (lambda r: executed(sandbox=True), r"sandbox must be a Sandbox or None, but got True"),
+    "a sandbox not called": (lambda r: executed(sandbox=ce.Sandbox.strict), r"sandbox must be .*bound method"),
+    "a doctor's sandbox by name": (
+        lambda r: api.languages.doctor("lua", sandbox="strict"),
+        r"sandbox must be .* 'strict'",
+    ),
+    "variables in a list": (lambda r: executed(env=["A=1"]), r"env must map names .*\{'A': '1'\}, but got \['A=1'\]"),
+    "a variable's number": (lambda r: executed(env={"A": 1}), r"env must map strings to strings, .* got 'A': 1"),
+    "a Python by number": (lambda r: executed(python=3.12), r"python must be the path of an interpreter.* got 3.12"),
+    "a Python by the name of an environment": (
+        lambda r: executed(python="bigcodebench"),
+        r"python must be .*environments.get\('bigcodebench'\) gives it, and builds it first .* GB",
+    ),
+    "modules by number": (lambda r: executed(preload=3), r"preload must be a sequence of module names.* got 3"),
+    "a language by name": (lambda r: executed(languages="lua"), r"languages must be a list of Language records"),
+    "a language alone": (lambda r: executed(languages=api.languages.get("lua")), r"write \[language\]"),
+    "a rerun that is wanted": (lambda r: scored(rerun=True), r"rerun must be .* got True; write rerun=Rerun\(\)"),
+    "reruns by number": (lambda r: scored(rerun=3), r"rerun must be .* got 3; write rerun=Rerun\(times=3\)"),
+    "a share in words": (lambda r: scored(max_unjudged="1 %"), r"max_unjudged is a share .* got '1 %'"),
+    "a function for callbacks": (lambda r: scored(callbacks=print), r"callbacks must be a list.*subclass of Callback"),
+    "a callback alone": (lambda r: scored(callbacks=Listener()), r"callbacks must be a list.*; write \[callback\]"),
+    "a function as callback": (lambda r: scored(callbacks=[print]), r"callbacks must hold Callback objects.*print"),
+    "a callback's class": (lambda r: scored(callbacks=[Listener]), r"callbacks must hold .*; write Listener\(\)"),
+    "a callback alone, without judging": (
+        lambda r: api.generate(PROBLEMS, ScriptedSampler(["x"]), callbacks=Listener()),
+        r"; write \[callback\]",
+    ),
+    "a directory by number": (lambda r: scored(out=3), r"out must be the path of a run directory.* got 3"),
+    "a directory without judging by number": (
+        lambda r: api.generate(PROBLEMS, ScriptedSampler(["x"]), out=3),
+        r"out must be the path of a run directory.* got 3",
+    ),
+    "a cache by number": (lambda r: scored(cache=3), r"cache must be True, False, the path .* got 3"),
+    "one problem to evaluate": (lambda r: scored(PROBLEM), r"got one Problem; write \[problem\]"),
+    "a set of one problem": (lambda r: api.ProblemSet(PROBLEM), r"got one Problem; write \[problem\]"),
+    "results of a number": (lambda r: api.load_results(3), r"path must be the path of a run directory.* got 3"),
+    "results with a metric by name": (
+        lambda r: api.load_results("runs", metrics=["pass@1"]),
+        r"a metric is a callable .* did you mean PassAtK\(1\)",
+    ),
+    "results with a metric alone": (
+        lambda r: api.load_results("runs", metrics=api.PassAtK(2)),
+        r"metrics must be a sequence .* did you mean \[PassAtK\(2\)\]",
+    ),
+    "a run by number": (lambda r: api.rescore(3, PROBLEMS), r"run must be the path of a run directory.* got 3"),
+    "one extractor": (
+        lambda r: api.compare_extractors([SAMPLE], PROBLEMS, "codeeval"),
+        r"extractors must be a list of two or more .* but got 'codeeval'",
+    ),
+    "one query": (
+        lambda r: api.select_hard(PROBLEMS, "text", None, None),
+        r"queries must be a list of strings.*; write \['text'\]",
+    ),
+    "one row": (lambda r: api.ProblemSet.from_rows({"task_id": "t"}), r"rows must be a list .*; write \[row\]"),
+    "rows by number": (lambda r: api.ProblemSet.from_rows(3), r"rows must be a list of mappings .* got 3"),
+}
+
+
+def test_rows_in_a_file_that_is_not_there_are_named() -> None:
+    with pytest.raises(errors.DatasetUnavailable, match=r"there is no file '/.*missing\.jsonl'"):
+        ce.ProblemSet.from_rows("missing.jsonl")
+
+
+def test_rows_in_a_folder_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(errors.DatasetError, match="can't be read: Is a directory"):
+        ce.ProblemSet.from_rows(str(tmp_path))
 
 
 @pytest.mark.parametrize("mistake", WRONG)

@@ -149,6 +149,14 @@ def locks(name: str) -> dict[str, Lock]:
     return {python: Lock.parse(text, name=name) for python, text in _texts()[name].items()}
 
 
+def how_to_get(name: str | Lock) -> str:
+    """Say which call gives an environment, and what that takes."""
+    disk_bytes = max(lock.disk_bytes for lock in ([name] if isinstance(name, Lock) else locks(name).values()))
+    size = f"; it takes about {disk_bytes / 1e9:.1f} GB" if disk_bytes else ""
+    shown = "lock" if isinstance(name, Lock) else repr(name)
+    return f"codeeval.environments.get({shown}) gives it, and builds it first where it is not there{size}"
+
+
 def named(name: str, python: str | None = None) -> Lock:
     """Give one lock of an environment that comes with codeeval: for this minor version, or for the newest it has.
 
