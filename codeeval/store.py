@@ -192,6 +192,7 @@ class RunDirectory:
         self.close()
 
     def _open(self, manifest: dict[str, Any], compare_sampler: bool) -> None:
+        _refuse_folder_of_runs(self.path)
         _make_directory(self.path)
         self._files.callback(_lock(self.path))
         stored = _read_manifest(self.path)
@@ -396,6 +397,20 @@ def _refuse_foreign_files(path: Path) -> None:
         if (path / name).exists():
             raise ResultsError(
                 f"{path} has a {name} but no {MANIFEST}, so it is no run directory; choose another", path=path
+            )
+
+
+def _refuse_folder_of_runs(path: Path) -> None:
+    """Refuse a folder that holds runs: as a run itself it would be no folder of them, for `History` and others."""
+    if (path / MANIFEST).exists() or not path.is_dir():
+        return
+    with contextlib.suppress(OSError):  # whoever may write to a folder need not be able to list it
+        runs = sorted(found.name for found in path.iterdir() if (found / MANIFEST).is_file())
+        if runs:
+            shown = ", ".join(runs[:2] + ["…"] * (len(runs) > 2))
+            raise ResultsError(
+                f"{path} holds run directories ({shown}); name a new folder in it, as out={str(path / '…')!r}",
+                path=path,
             )
 
 
