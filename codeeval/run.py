@@ -73,8 +73,35 @@ class Settings:
             if share is not None and (not isinstance(share, int | float) or not 0 <= share <= 1):
                 raise ValueError(f"{name} is a share between 0 and 1, but got {share!r}")
         _refuse_other_reruns(self.rerun)
-        if self.metadata is not None and not isinstance(self.metadata, Mapping):
-            raise TypeError(f"metadata must be a mapping, as {{'step': 500}}, but got {self.metadata!r:.200}")
+        if self.metadata is not None:
+            if not isinstance(self.metadata, Mapping):
+                raise TypeError(f"metadata must be a mapping, as {{'step': 500}}, but got {self.metadata!r:.200}")
+            object.__setattr__(self, "metadata", _json_data("metadata", self.metadata))
+
+
+def _json_data(name: str, value: object) -> Any:
+    """Give a value as JSON reads it back; numbers of numpy and paths become plain ones.
+
+    Raises:
+        TypeError: JSON can't hold something in it; says what.
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, Mapping):
+        for key in value:
+            if not isinstance(key, str | int):
+                raise TypeError(f"the keys of {name} must be strings, but got {key!r:.80}; write {str(key)!r:.80}")
+        return {str(key): _json_data(f"{name}[{key!r:.80}]", inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_json_data(f"{name}[{i}]", inner) for i, inner in enumerate(value)]
+    if isinstance(value, os.PathLike):
+        return str(value)
+    if value is None or isinstance(value, str | int | float):
+        return value
+    raise TypeError(
+        f"{name} must be JSON data (text, numbers, lists and mappings of these), but got {value!r:.80}; "
+        "convert it, as with str(…) or .tolist()"
+    )
 
 
 def _refuse_other_reruns(rerun: object) -> None:
