@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
-__all__ = ["call_of", "refuse_other_metrics", "refuse_other_paths"]
+__all__ = ["call_of", "refuse_other_metrics", "refuse_other_paths", "similar_id"]
 
 
 def refuse_other_metrics(metrics: object) -> None:
@@ -43,6 +44,12 @@ def call_of(cls: type) -> str:
     except (TypeError, ValueError):
         kinds = []
     return f"{cls.__name__}({'…' if set(kinds) - {inspect.Parameter.VAR_KEYWORD} else ''})"
+
+
+def similar_id(task_id: str, known: Collection[str]) -> str:
+    """Say which task id may be meant, or what they look like."""
+    close = difflib.get_close_matches(task_id, known, n=1)
+    return f"did you mean {close[0]!r}?" if close else f"its ids look like {next(iter(known), '')!r}"
 
 
 def _metric_named(name: object) -> str:

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 from codeeval import languages
+from codeeval._arguments import similar_id
 from codeeval.errors import DatasetError, DatasetUnavailable, InvalidProblem
 from codeeval.languages import Language
 from codeeval.program import Limits, Strength
@@ -308,9 +309,14 @@ class ProblemSet(Sequence[Problem]):
             return self._with(self._problems[key])
         if isinstance(key, str):
             if key not in self._by_id:
-                raise KeyError(f"no task {key!r} in {self.name!r}; its ids look like {self.task_ids[:1]}")
+                raise KeyError(f"no task {key!r} in {self.name!r}; {similar_id(key, self._by_id)}")
             return self._by_id[key]
-        return self._problems[key]
+        try:
+            return self._problems[key]
+        except IndexError:
+            n = len(self)
+            held = f"{n} problems, so positions from 0 to {n - 1}" if n > 1 else f"{n} problem{'s' * (n != 1)}"
+            raise IndexError(f"no problem {key} in {self.name!r}: it has {held}") from None
 
     def __len__(self) -> int:
         return len(self._problems)

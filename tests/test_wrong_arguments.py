@@ -112,6 +112,9 @@ def scored(problems: Any = PROBLEMS, **options: Any) -> Any:
     return api.evaluate(problems, ScriptedSampler(["x"]), FakeExecutor(), **{"cache": False} | options)
 
 
+SETS = ce.ProblemSet([dataclasses.replace(PROBLEM, task_id=f"HumanEval/{i}") for i in (53, 54)])
+
+
 class Listener(ce.Callback):
     """Listens to nothing."""
 
@@ -171,6 +174,20 @@ WRONG |= {
         lambda r: api.select_hard(PROBLEMS, "text", None, None),
         r"queries must be a list of strings.*; write \['text'\]",
     ),
+    "a task without its dash": (lambda r: SETS.subset(["HumanEval53"]), r"did you mean 'HumanEval/53'\?"),
+    "a task that looks like none": (lambda r: SETS["x"], r"no task 'x' in 'custom'; its ids look like 'HumanEval/53'"),
+    "a task of results": (lambda r: r.failures("tt"), r"no task 'tt' in these results; did you mean 't'\?"),
+    "a position past the end": (lambda r: SETS[2], r"no problem 2 in 'custom': it has 2 problems, so positions from 0"),
+    "a position before the first": (lambda r: PROBLEMS[-3], r"no problem -3 in 'custom': it has 1 problem$"),
+    "k in a list": (lambda r: api.PassAtK([1, 5]), r"PassAtK takes one or more k, .*; write PassAtK\(1, 5\)"),
+    "k of best in a list": (lambda r: api.BestAtK([1, 5], selector=len), r"write BestAtK\(1, 5\)"),
+    "k of G-Pass in a tuple": (lambda r: api.GPassAtK((2, 4)), r"write GPassAtK\(2, 4\)"),
+    "no environment": (
+        lambda r: api.environments.check(
+            api.environments.Lock(name="mine", python="3.11", pins={}, disk_bytes=2_000_000_000), directory="nowhere"
+        ),
+        r"'mine' is not built; codeeval.environments.get\(lock\) gives it, and builds it first .* about 2.0 GB",
+    ),
     "one row": (lambda r: api.ProblemSet.from_rows({"task_id": "t"}), r"rows must be a list .*; write \[row\]"),
     "rows by number": (lambda r: api.ProblemSet.from_rows(3), r"rows must be a list of mappings .* got 3"),
 }
@@ -190,7 +207,7 @@ def test_rows_in_a_folder_are_refused(tmp_path: Path) -> None:
 def test_a_mistake_is_named(mistake: str, results: ce.Results) -> None:
     call, message = WRONG[mistake]
 
-    with pytest.raises((ValueError, TypeError), match=message):
+    with pytest.raises((ValueError, TypeError, LookupError, errors.EnvironmentUnavailable), match=message):
         call(results)
 
 
