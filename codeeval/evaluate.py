@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from codeeval._arguments import call_of, refuse_other_metrics, refuse_other_paths
+from codeeval._tables import plural
 from codeeval.cache import VerdictCache
 from codeeval.callbacks import Callback, Notifier, listed
 from codeeval.executors.base import Executor
@@ -118,8 +119,12 @@ def _warn_of_fences(results: Results, problems: ProblemSet) -> None:
     n_fenced = sum("```" in attempt.sample.completion for attempt in continued)
     if n_fenced and default_extractor(problems) is not extract_code:
         logger.warning(
-            "%d of %d completions hold ``` fences and were judged as they are; extract='codeeval' takes the code out.",
-            *(n_fenced, len(continued)),
+            "%d of %s %s; extract='codeeval' takes the code out.",
+            n_fenced,
+            plural(len(continued), "completion"),
+            "holds ``` fences and was judged as it is"
+            if n_fenced == 1
+            else "hold ``` fences and were judged as they are",
         )
 
 
@@ -144,9 +149,9 @@ def _follow(
             run.record(i, execution)  # tells the callbacks of every attempt that this completes
             if run.has_failed:
                 logger.warning(
-                    "The run is stopped: more of the %d attempts asked for could not be judged than max_error_rate "
+                    "The run is stopped: more of the %s asked for could not be judged than max_error_rate "
                     "allows. What is finished is kept; the same call goes on from there.",
-                    run.n_expected,
+                    plural(run.n_expected, "attempt"),
                 )
                 break
     if run.settings.rerun is not None and not run.has_failed:
@@ -403,8 +408,14 @@ def _told_when_interrupted() -> Iterator[list[Run]]:
             if run.path is not None:
                 judged = f", {sum(a.judged for a in run.attempts)} of them judged," if run.judges else ""
                 logger.warning(
-                    "Stopped; %d of %d samples%s are kept in %s; the same call goes on from there.",
-                    *(len(run.samples), run.n_expected, judged, run.path),
+                    "Stopped; %d of %s%s %s kept in %s; the same call goes on from there.",
+                    *(
+                        len(run.samples),
+                        plural(run.n_expected, "sample"),
+                        judged,
+                        "is" if len(run.samples) == 1 else "are",
+                        run.path,
+                    ),
                 )
         raise
 

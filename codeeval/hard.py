@@ -127,9 +127,11 @@ class HardSelection:
         return _display.tables_html(self._title(), tables, note=more)
 
     def _title(self) -> str:
+        verb = "is" if self.n_similar_queries == 1 else "are"
+        queries = _tables.plural(self.n_queries, "query", "queries")
         return (
-            f"{len(self)} of {len(self.tasks)} tasks selected; "
-            f"{self.n_similar_queries:,} of {self.n_queries:,} queries are similar enough to a task"
+            f"{len(self)} of {_tables.plural(len(self.tasks), 'task')} selected; "
+            f"{self.n_similar_queries:,} of {queries} {verb} similar enough to a task"
         )
 
     def _criteria(self) -> list[tuple[str, ...]]:

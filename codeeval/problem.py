@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 from codeeval import languages
 from codeeval._arguments import similar_id
+from codeeval._tables import plural
 from codeeval.errors import DatasetError, DatasetUnavailable, InvalidProblem
 from codeeval.languages import Language
 from codeeval.program import Limits, Strength
@@ -315,7 +316,7 @@ class ProblemSet(Sequence[Problem]):
             return self._problems[key]
         except IndexError:
             n = len(self)
-            held = f"{n} problems, so positions from 0 to {n - 1}" if n > 1 else f"{n} problem{'s' * (n != 1)}"
+            held = f"{n} problems, so positions from 0 to {n - 1}" if n > 1 else plural(n, "problem")
             raise IndexError(f"no problem {key} in {self.name!r}: it has {held}") from None
 
     def __len__(self) -> int:
@@ -329,7 +330,7 @@ class ProblemSet(Sequence[Problem]):
 
     def __repr__(self) -> str:
         version = f" {self.version}" if self.version else ""
-        return f"<ProblemSet {self.name!r}{version}, {len(self)} problems>"
+        return f"<ProblemSet {self.name!r}{version}, {plural(len(self), 'problem')}>"
 
     @property
     def task_ids(self) -> tuple[str, ...]:

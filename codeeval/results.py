@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from codeeval import _display
 from codeeval._arguments import similar_id
+from codeeval._tables import plural
 from codeeval.card import report_card
 from codeeval.program import Execution, Status
 from codeeval.sample import Attempt
@@ -64,7 +65,7 @@ class Estimate:
         return f"{self.value:.3f}{interval}"
 
     def __repr__(self) -> str:
-        return f"Estimate({self}, {self.n_problems} problems)"
+        return f"Estimate({self}, {plural(self.n_problems, 'problem')})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

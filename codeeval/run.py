@@ -25,6 +25,7 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 
+from codeeval._tables import plural
 from codeeval.cache import VerdictCache
 from codeeval.errors import ExecutionError, ResultsError, SamplingError
 from codeeval.executors.base import Executor
@@ -334,7 +335,8 @@ class Run:
             ExecutionError: some programs got no execution.
         """
         if (self._in_flight or not self._is_drained) and not self.has_failed:
-            raise ExecutionError(f"the executor ended with {len(self._in_flight) or 'more'} programs left to execute")
+            left = plural(len(self._in_flight), "program") if self._in_flight else "more programs"
+            raise ExecutionError(f"the executor ended with {left} left to execute")
         self._say_what_is_missing()
         self.manifest["protocol"] = {name: _shared(by_id) for name, by_id in self._protocols.items()}
         self.attempts = [self._marked(attempt) for attempt in self.attempts]
@@ -404,7 +406,7 @@ class Run:
         free = self._free_indices(sample.task_id)
         if not free:
             raise SamplingError(
-                f"{sample.task_id}: the sampler gave more than the {self.n_samples} samples that were asked for",
+                f"{sample.task_id}: the sampler gave more than was asked for, {plural(self.n_samples, 'sample')}",
                 task_id=sample.task_id,
             )
         index = sample.index if sample.index in free else free[0]
@@ -438,8 +440,11 @@ class Run:
 
     def _say_what_is_missing(self) -> None:
         sampled = {task_id for task_id, _ in self.samples}
-        if len(sampled) < len(self.problems):
-            logger.warning("Only %d of %d problems have a sample.", len(sampled), len(self.problems))
+        n = len(sampled)
+        if n < len(self.problems):
+            logger.warning(
+                "Only %d of %s %s a sample.", *(n, plural(len(self.problems), "problem"), "has" if n == 1 else "have")
+            )
 
     # --- programs and verdicts
 

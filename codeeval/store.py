@@ -29,6 +29,7 @@ from typing import Any, Self
 import numpy as np
 
 from codeeval._arguments import refuse_other_metrics, refuse_other_paths
+from codeeval._tables import plural
 from codeeval.errors import ResultsError
 from codeeval.metrics import Metric, PassAtK
 from codeeval.program import Execution
@@ -226,8 +227,9 @@ class RunDirectory:
             log.append(row)
         except OSError as error:
             raise ResultsError(
-                f"cannot write {log.path}: {error.strerror}. {self._sample_log.count} samples and "
-                f"{self._execution_log.count} executions are kept; make room and run the same call again to go on",
+                f"cannot write {log.path}: {error.strerror}. {plural(self._sample_log.count, 'sample')} and "
+                f"{plural(self._execution_log.count, 'execution')} are kept; "
+                "make room and run the same call again to go on",
                 path=log.path,
             ) from error
 
@@ -317,7 +319,7 @@ def score(
     if allowed is not None and results.n_unjudged > allowed * len(results.attempts):
         causes = {e.message for a in results.attempts for e in a.executions.values() if not e.judged and e.message}
         results.withheld = (
-            f"{results.n_unjudged} of {len(results.attempts)} attempts could not be judged, "
+            f"{results.n_unjudged} of {plural(len(results.attempts), 'attempt')} could not be judged, "
             f"more than max_unjudged={allowed:g} allows" + (f" ({'; '.join(sorted(causes)[:3])})" if causes else "")
         )
         logger.warning("The scores are withheld: %s.", results.withheld)

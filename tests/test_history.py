@@ -123,7 +123,7 @@ class TestReading:
             ce.evaluate(problem_set(1), ScriptedSampler({"t/0": [RIGHT]}), FakeExecutor(judge), metadata=metadata)
 
     def test_numbers_of_numpy_and_paths_are_plain_metadata(self) -> None:
-        metadata = {"step": np.int64(500), "loss": np.float32(0.5), "path": Path("a/b"), "betas": (1, 2), 7: None}
+        metadata: Any = {"step": np.int64(500), "loss": np.float32(0.5), "path": Path("a/b"), "betas": (1, 2), 7: None}
 
         results = ce.evaluate(
             problem_set(1), ScriptedSampler({"t/0": [RIGHT]}), FakeExecutor(judge), cache=False, metadata=metadata

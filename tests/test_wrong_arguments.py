@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 import warnings
 from collections.abc import Callable
 from functools import partial
@@ -179,6 +180,15 @@ WRONG |= {
     "a task of results": (lambda r: r.failures("tt"), r"no task 'tt' in these results; did you mean 't'\?"),
     "a position past the end": (lambda r: SETS[2], r"no problem 2 in 'custom': it has 2 problems, so positions from 0"),
     "a position before the first": (lambda r: PROBLEMS[-3], r"no problem -3 in 'custom': it has 1 problem$"),
+    "a language that there is not": (
+        lambda r: api.languages.get("ocaml"),
+        r"did you mean 'scala'\? There are .*\. A record of your own: LocalExecutor\(languages=\[record\]\)",
+    ),
+    "a language like none": (lambda r: api.languages.doctor("qqqq"), r"no language 'qqqq'; there are bash, "),
+    "an environment that there is not": (
+        lambda r: api.environments.get("bigcodebnch"),
+        r"did you mean 'bigcodebench'\? There are",
+    ),
     "k in a list": (lambda r: api.PassAtK([1, 5]), r"PassAtK takes one or more k, .*; write PassAtK\(1, 5\)"),
     "k of best in a list": (lambda r: api.BestAtK([1, 5], selector=len), r"write BestAtK\(1, 5\)"),
     "k of G-Pass in a tuple": (lambda r: api.GPassAtK((2, 4)), r"write GPassAtK\(2, 4\)"),
@@ -209,6 +219,15 @@ def test_a_mistake_is_named(mistake: str, results: ce.Results) -> None:
 
     with pytest.raises((ValueError, TypeError, LookupError, errors.EnvironmentUnavailable), match=message):
         call(results)
+
+
+def test_one_thing_is_counted_in_the_singular(results: ce.Results) -> None:
+    history = ce.History()
+    history.append(results, 1)
+    shown = [str(history), repr(PROBLEMS), repr(results["pass@1"]), str(api.report_card(results))]
+
+    assert [text for text in shown if re.search(r"\b1 (\w+ )?(checkpoints|problems|samples)\b", text)] == []
+    assert "over 1 checkpoint\n" in shown[0]
 
 
 @pytest.mark.parametrize("task_ids", [[], ["a", "b"]], ids=["no problems", "no attempts"])

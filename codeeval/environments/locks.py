@@ -141,9 +141,9 @@ def locks(name: str) -> dict[str, Lock]:
         import difflib
 
         close = difflib.get_close_matches(str(name), names(), 1)
-        meant = f"; did you mean {close[0]!r}?" if close else ""
+        meant = f"did you mean {close[0]!r}? There are" if close else "there are"
         raise ValueError(
-            f"no environment is called {name!r}; there are {', '.join(names())}{meant} "
+            f"no environment is called {name!r}; {meant} {', '.join(names())}. "
             "A lock file of your own: Lock.read('path/of/the/lock.txt')"
         )
     return {python: Lock.parse(text, name=name) for python, text in _texts()[name].items()}

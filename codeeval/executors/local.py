@@ -24,6 +24,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from codeeval._tables import plural
 from codeeval.errors import SandboxError, ToolchainMissing, WorkerLost
 from codeeval.executors.base import Executor
 from codeeval.languages import Language, get
@@ -468,7 +469,7 @@ class _Shift:
                 raise
             self.size = len(self.busy)
             self.again.append((index, program))
-            _log.warning("going on with %d workers: %s", self.size, error)
+            _log.warning("going on with %s: %s", plural(self.size, "worker"), error)
             return
         self.busy[worker.connection] = worker
         try:

@@ -11,6 +11,7 @@ from typing import ClassVar, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from codeeval._tables import plural
 from codeeval.metrics._draws import floats
 from codeeval.metrics.intervals import Clustered, Interval, IntervalName, PlusFour, interval_of
 from codeeval.results import Estimate, Results, Tags
@@ -214,7 +215,7 @@ def _clusters(interval: Interval, results: Results | None, size: int) -> npt.NDA
             f"{interval!r} finds its clusters in results; pass them: mean_over_problems(…, results=results)"
         )
     if len(results.task_ids) != size:
-        raise ValueError(f"there are {size} scores, but the results have {len(results.task_ids)} problems")
+        raise ValueError(f"there are {size} scores, but the results have {plural(len(results.task_ids), 'problem')}")
     known = [results.tags.get(task_id, {}) for task_id in results.task_ids]
     if not any(interval.tag in tags for tags in known):
         # A warning, for an exception at the end of a run would cost more than an interval.
