@@ -273,7 +273,7 @@ def _task_ids(entries: Sequence[_Entry], tasks: Sequence[str] | None) -> list[st
         for entry in entries:
             if not set(tasks) & entry.shares.keys():
                 raise NotComparable(
-                    f"{entry.place} has none of the {plural(len(tasks), 'task')}; "
+                    f"{entry.place} has no task of the {len(tasks)} asked for; "
                     f"it has {plural(len(entry.shares), 'other')}"
                 )
         return list(tasks)

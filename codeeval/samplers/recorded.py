@@ -51,7 +51,8 @@ class RecordedSampler:
         if len(unknown) == len(samples_by_id):
             example = next(iter(task_ids), "")
             seen = f"; the tasks there are {unknown[0]!r} …, the problems' {example!r} …" if unknown else ""
-            raise SamplingError(f"{self._label}: no completion for any of the {plural(len(problems), 'problem')}{seen}")
+            asked = "the problem" if len(problems) == 1 else f"any of the {len(problems)} problems"
+            raise SamplingError(f"{self._label}: no completion for {asked}{seen}")
         if unknown and not self._ignore_unknown:
             hint = "pass ignore_unknown=True to score against a subset"
             raise unknown_task(f"{self._label}, {plural(len(unknown), 'unknown task')}", unknown[0], task_ids, hint)
