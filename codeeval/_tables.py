@@ -1,6 +1,6 @@
 """Rows as a table: plain text, Markdown or LaTeX, with everything that stands in a cell escaped for it.
 
-And what stands in cells: settings by dotted name, their values, differences and p-values as words.
+And what stands in cells: settings by dotted name, their values, counts, differences and p-values as words.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ __all__ = [
     "markdown",
     "markdown_table",
     "p_value",
+    "plural",
     "printable",
     "shown",
     "signed",
@@ -92,6 +93,11 @@ _LATEX = {
     "…": r"\ldots{}",
     "·": r"$\cdot$",
 }
+
+
+def plural(count: int, noun: str, plural_noun: str = "") -> str:
+    """Count something: `1 problem`, `1,140 problems`."""
+    return f"{count:,} {noun if count == 1 else plural_noun or noun + 's'}"
 
 
 def p_value(p: float) -> str:

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Self
 
+from codeeval._arguments import call_of
 from codeeval._interactive import is_interactive
 
 if TYPE_CHECKING:
@@ -85,16 +86,44 @@ class ProgressBar(Callback):
         return ", ".join(share + unjudged)
 
 
+def listed(callbacks: object) -> list[Callback]:
+    """Give callbacks as a list.
+
+    Raises:
+        TypeError: it is a single one, or holds what is no `Callback`.
+    """
+    if not isinstance(callbacks, Iterable) or isinstance(callbacks, str):
+        example = "[callback]" if _is_callback(callbacks) else "[MyCallback()], of a subclass of Callback"
+        raise TypeError(f"callbacks must be a list, but got {callbacks!r:.80}; write {example}")
+    found = list(callbacks)
+    for callback in found:
+        if not _is_callback(callback):
+            meant = f"write {call_of(callback)}" if isinstance(callback, type) else "subclass it and override a method"
+            raise TypeError(f"callbacks must hold Callback objects, but got {callback!r:.80}; {meant}")
+    return found
+
+
+def _is_callback(value: object) -> bool:
+    """Say whether every event can be told to it, whatever its class."""
+    return not isinstance(value, type) and all(callable(getattr(value, event, None)) for event in _EVENTS)
+
+
+_EVENTS = ("on_start", "on_sample", "on_attempt", "on_end", "close")
+
+
 class Notifier:
     """Calls several callbacks, each until it raises.
 
     Args:
         callbacks: whom to call.
         progress: adds a progress bar; None: where somebody is watching.
+
+    Raises:
+        TypeError: these are no callbacks.
     """
 
     def __init__(self, callbacks: Iterable[Callback], *, progress: bool | None = None) -> None:
-        self._callbacks = list(callbacks)
+        self._callbacks = listed(callbacks)
         has_bar = any(isinstance(callback, ProgressBar) for callback in self._callbacks)
         if progress or (progress is None and not has_bar and is_interactive()):
             self._callbacks.append(ProgressBar())

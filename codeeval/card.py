@@ -293,8 +293,9 @@ def _isolation(executor: Any) -> list[tuple[str, str]]:
 
 def _judged(results: Results) -> str:
     n, _ = results.counts()
-    of = "" if not results.is_partial else f"; PARTIAL: {results.n_scored} of {len(results.task_ids)} problems"
-    return f"{int(n.sum()):,} samples, {results.n_unjudged:,} not judged{of}"
+    asked = _tables.plural(len(results.task_ids), "problem")
+    of = f"; PARTIAL: {results.n_scored} of {asked}" if results.is_partial else ""
+    return f"{_tables.plural(int(n.sum()), 'sample')}, {results.n_unjudged:,} not judged{of}"
 
 
 def _score_row(name: str, estimate: Estimate, results: Results) -> tuple[str, str, str, str]:
@@ -307,9 +308,8 @@ def _score_row(name: str, estimate: Estimate, results: Results) -> tuple[str, st
 def _notes(results: Results) -> list[str]:
     notes = [f"SCORES WITHHELD: {results.withheld}"] if results.withheld else []
     if results.is_partial:
-        notes.append(
-            f"PARTIAL: {results.n_scored} of {len(results.task_ids)} problems; not the score of the whole set."
-        )
+        asked = _tables.plural(len(results.task_ids), "problem")
+        notes.append(f"PARTIAL: {results.n_scored} of {asked}; not the score of the whole set.")
     lacks = lacking_line(results.manifest)
     return [*notes, f"LIBRARIES MISSING: {lacks}."] if lacks else notes
 

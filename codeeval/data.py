@@ -419,13 +419,13 @@ def _official_rows(
 def _first_difference(rows: Sequence[Row], reference: Sequence[Row] | None) -> str:
     """Say how rows differ from the right ones, as far as that can be known."""
     if reference is None:
-        return f"there are {len(rows)} rows, and no right ones on this machine to tell what differs"
+        return f"of rows there are {len(rows)}, and no right ones on this machine to tell what differs"
     for number, (got, want) in enumerate(zip(rows, reference, strict=False)):
         for field in want:
             if got[field] != want[field]:
                 label = f"row {number} ({want.get('task_id') or want.get('name', '')})"
                 return f"{label} is the first to differ: its {field!r} {_around(got[field], want[field])}"
-    return f"there are {len(rows)} rows instead of {len(reference)}"
+    return f"of rows there are {len(rows)} instead of {len(reference)}"
 
 
 def _around(got: Any, want: Any) -> str:

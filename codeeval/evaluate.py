@@ -6,17 +6,17 @@ Each arrow is a line on disk where `out` names a run directory; the same call ag
 from __future__ import annotations
 
 import contextlib
-import inspect
 import logging
 import os
-import re
 import threading
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from codeeval._arguments import call_of, refuse_other_metrics, refuse_other_paths
+from codeeval._tables import plural
 from codeeval.cache import VerdictCache
-from codeeval.callbacks import Callback, Notifier
+from codeeval.callbacks import Callback, Notifier, listed
 from codeeval.executors.base import Executor
 from codeeval.extract import Extractor, default_extractor, extractor_named
 from codeeval.extract import extract as extract_code
@@ -87,7 +87,7 @@ def evaluate(
         ExecutionError: programs can't be executed here.
         ResultsError: `out` can't be written, or holds another run; says what differs.
     """
-    _check_ports(sampler, executor, metrics, extract, problems)
+    _check_ports(sampler, executor, metrics, extract, problems, out)
     problems = _problem_set(problems)
     is_uncut = extract is None
     extract = default_extractor(problems) if extract is None else extractor_named(extract)
@@ -128,8 +128,12 @@ def _warn_of_fences(results: Results, problems: ProblemSet, is_uncut: bool) -> N
     n_fenced = sum("```" in attempt.sample.completion for attempt in continued)
     if n_fenced and default_extractor(problems) is not extract_code:
         logger.warning(
-            "%d of %d completions hold ``` fences and were judged as they are; extract='codeeval' takes the code out.",
-            *(n_fenced, len(continued)),
+            "%d of %s %s; extract='codeeval' takes the code out.",
+            n_fenced,
+            plural(len(continued), "completion"),
+            "holds ``` fences and was judged as it is"
+            if n_fenced == 1
+            else "hold ``` fences and were judged as they are",
         )
 
 
@@ -157,9 +161,9 @@ def _follow(
             run.record(i, execution)  # tells the callbacks of every attempt that this completes
             if run.has_failed:
                 logger.warning(
-                    "The run is stopped: more of the %d attempts asked for could not be judged than max_error_rate "
+                    "The run is stopped: more of the %s asked for could not be judged than max_error_rate "
                     "allows. What is finished is kept; the same call goes on from there.",
-                    run.n_expected,
+                    plural(run.n_expected, "attempt"),
                 )
                 break
     if run.settings.rerun is not None and not run.has_failed:
@@ -188,7 +192,9 @@ async def evaluate_async(
 
     stop = _Stop()
     run = asyncio.ensure_future(
-        asyncio.to_thread(evaluate, problems, sampler, executor, metrics, callbacks=[*callbacks, stop], **options)
+        asyncio.to_thread(
+            evaluate, problems, sampler, executor, metrics, callbacks=[*listed(callbacks), stop], **options
+        )
     )
     try:
         return await asyncio.shield(run)
@@ -227,7 +233,7 @@ def generate(
         SamplingError: the model, the server or the recorded file failed.
         ResultsError: `out` can't be written, or holds another run; says what differs.
     """
-    _check_ports(sampler, None, (), None, problems)
+    _check_ports(sampler, None, (), None, problems, out)
     problems = _problem_set(problems)
     n = _n_samples(n_samples, (), sampler, problems)
     _check(problems, sampler, (), n)
@@ -284,8 +290,9 @@ def rescore(
         ValueError: the run holds no completion of these problems, or its extractor is not known here.
     """
     problems = _problem_set(problems)
+    refuse_other_paths("run", run, "rescore('runs/add', problems)")
     sampler = _RecordedRun(run, problems)
-    _check_ports(sampler, executor, metrics, extract)
+    _check_ports(sampler, executor, metrics, extract, out=out)
     n = sampler.n_available(problems)
     _check(problems, sampler, metrics, n, source="the run")
     metadata = sampler.manifest.get("metadata")
@@ -413,8 +420,14 @@ def _told_when_interrupted() -> Iterator[list[Run]]:
             if run.path is not None:
                 judged = f", {sum(a.judged for a in run.attempts)} of them judged," if run.judges else ""
                 logger.warning(
-                    "Stopped; %d of %d samples%s are kept in %s; the same call goes on from there.",
-                    *(len(run.samples), run.n_expected, judged, run.path),
+                    "Stopped; %d of %s%s %s kept in %s; the same call goes on from there.",
+                    *(
+                        len(run.samples),
+                        plural(run.n_expected, "sample"),
+                        judged,
+                        "is" if len(run.samples) == 1 else "are",
+                        run.path,
+                    ),
                 )
         raise
 
@@ -441,9 +454,11 @@ def _verdicts(cache: Cache) -> Iterator[VerdictCache | None]:
             yield cache
         finally:
             cache.flush()
-    else:
+    elif cache is True or isinstance(cache, str | os.PathLike):
         with VerdictCache(None if cache is True else cache) as own:
             yield own
+    else:
+        raise TypeError(f"cache must be True, False, the path of a file or a VerdictCache, but got {cache!r:.80}")
 
 
 def _drawn(sampler: Sampler, run: Run) -> Iterator[Sample]:
@@ -456,6 +471,8 @@ def _drawn(sampler: Sampler, run: Run) -> Iterator[Sample]:
 def _problem_set(problems: object) -> ProblemSet:
     if isinstance(problems, str):
         raise TypeError(f"problems must be a ProblemSet, but got {problems!r}; did you mean load({problems!r})?")
+    if isinstance(problems, Problem):
+        raise TypeError("problems must be a ProblemSet or a list, but got one Problem; write [problem]")
     if not isinstance(problems, Iterable):
         raise TypeError(f"problems must be a ProblemSet, but got {problems!r:.200}")
     found = problems if isinstance(problems, ProblemSet) else ProblemSet(problems)
@@ -470,25 +487,21 @@ def _check_ports(
     metrics: object,
     extract: Extractor | str | None = None,
     problems: object = None,
+    out: object = None,
 ) -> None:
-    """Refuse what is no sampler, executor, metric or extractor, where a newcomer still sees which argument it was."""
+    """Refuse what is no sampler, executor, metric, extractor or path, where it is still known which argument it was."""
     if not _is_sampler(sampler):
         raise TypeError(
             f"sampler must have a method sample(problems, n), but got {sampler!r:.200}{_meant(sampler, problems)}"
         )
     if executor is not None and not isinstance(executor, Executor):
-        remedy = f"; did you mean {_made(executor)}?" if isinstance(executor, type) else ""
+        remedy = f"; did you mean {call_of(executor)}?" if isinstance(executor, type) else ""
         raise TypeError(f"executor must be an Executor, but got {executor!r:.200}{remedy}")
-    if isinstance(metrics, str) or not isinstance(metrics, Sequence):
-        remedy = _metric_named(metrics) or repr(metrics)[:60]
-        raise TypeError(f"metrics must be a sequence of metrics, but got {metrics!r:.200}; did you mean [{remedy}]?")
-    for metric in metrics:
-        if isinstance(metric, type) or not callable(metric) or not hasattr(metric, "min_samples"):
-            named = _made(metric) if isinstance(metric, type) else _metric_named(metric)
-            remedy = f"; did you mean {named}?" if named else ""
-            raise TypeError(f"a metric is a callable with min_samples, but got {metric!r:.200}{remedy}")
+    refuse_other_metrics(metrics)
     if extract is not None:
         extractor_named(extract)
+    if out is not None:
+        refuse_other_paths("out", out, "out='runs/add'")
 
 
 def _is_sampler(value: object) -> bool:
@@ -498,7 +511,7 @@ def _is_sampler(value: object) -> bool:
 def _meant(sampler: object, problems: object) -> str:
     """Guess what whoever gave this instead of a sampler meant."""
     if isinstance(sampler, type):
-        return f"; did you mean {_made(sampler)}?"
+        return f"; did you mean {call_of(sampler)}?"
     if _is_sampler(problems):
         return "; the problems come first, then the sampler: these two are swapped"
     if isinstance(sampler, str | os.PathLike):
@@ -508,20 +521,6 @@ def _meant(sampler: object, problems: object) -> str:
     if isinstance(sampler, Sequence) and sampler and isinstance(sampler[0], Mapping | Sample):
         return "; for rows, RecordedSampler(rows)"
     return ""
-
-
-def _made(cls: type) -> str:
-    """Write the call that makes one, with … where it needs arguments."""
-    try:
-        kinds = [p.kind for p in inspect.signature(cls).parameters.values() if p.default is p.empty]
-    except (TypeError, ValueError):
-        kinds = []
-    return f"{cls.__name__}({'…' if set(kinds) - {inspect.Parameter.VAR_KEYWORD} else ''})"
-
-
-def _metric_named(name: object) -> str:
-    found = re.fullmatch(r"pass@([1-9]\d*)", name) if isinstance(name, str) else None
-    return f"PassAtK({found[1]})" if found else ""
 
 
 def _n_samples(n_samples: int | None, metrics: Sequence[Metric], sampler: Sampler, problems: ProblemSet) -> int:

@@ -74,7 +74,13 @@ def compare_extractors(
 
     Raises:
         ValueError: there are fewer than two extractors, one twice, or one that doesn't exist.
+        TypeError: `extractors` is a single one, or none at all.
     """
+    if isinstance(extractors, str) or callable(extractors) or not isinstance(extractors, Iterable):
+        raise TypeError(
+            "extractors must be a list of two or more names or functions, as ['codeeval', 'evalplus'], "
+            f"but got {extractors!r:.80}"
+        )
     chosen = {e if isinstance(e, str) else name_of(e): extractor_named(e) for e in extractors}
     if len(chosen) < 2 or len(chosen) < len(extractors):
         raise ValueError(f"wanted two or more different extractors, but got {list(extractors)!r:.200}")

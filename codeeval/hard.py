@@ -127,9 +127,11 @@ class HardSelection:
         return _display.tables_html(self._title(), tables, note=more)
 
     def _title(self) -> str:
+        verb = "is" if self.n_similar_queries == 1 else "are"
+        queries = _tables.plural(self.n_queries, "query", "queries")
         return (
-            f"{len(self)} of {len(self.tasks)} tasks selected; "
-            f"{self.n_similar_queries:,} of {self.n_queries:,} queries are similar enough to a task"
+            f"{len(self)} of {_tables.plural(len(self.tasks), 'task')} selected; "
+            f"{self.n_similar_queries:,} of {queries} {verb} similar enough to a task"
         )
 
     def _criteria(self) -> list[tuple[str, ...]]:
@@ -178,10 +180,13 @@ def select_hard(
         ValueError: a problem has no libraries or no solve rate, a rate is no share, or `embed` gives something else
             than one finite vector per text; says which and what to do.
     """
-    if isinstance(queries, str) or isinstance(block, bool) or not isinstance(block, int) or block < 1:
-        raise ValueError(
-            f"wanted queries as strings, one each, and a block of at least 1, but got {queries!r:.80} and {block!r}"
-        )
+    if isinstance(queries, str) or not isinstance(queries, Iterable):
+        meant = f"; write [{queries!r:.80}]" if isinstance(queries, str) else ""
+        raise ValueError(f"queries must be a list of strings, but got {queries!r:.80}{meant}")
+    if isinstance(block, bool) or not isinstance(block, int) or block < 1:
+        raise ValueError(f"block must be a whole number ≥ 1, but got {block!r:.80}")
+    if not callable(embed):
+        raise TypeError(f"embed must be a function of texts, as sentence_embedder() gives it, but got {embed!r:.80}")
     all_problems = problems if isinstance(problems, ProblemSet) else ProblemSet(problems)
     n_libraries = [len(_libraries(problem)) for problem in all_problems]
     rates = [_rate(problem.task_id, solve_rates) for problem in all_problems]

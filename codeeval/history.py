@@ -357,7 +357,8 @@ class History:
         if not self.checkpoints:
             return f"{self.metric or 'history'}: {_tables.printable(self._no_checkpoint(), 500)}"
         rows = _tables.text_table([_HEADER, *self._rows()])
-        return "\n".join([f"{self.metric} over {len(self)} checkpoints", *(f"!! {n}" for n in self.notes()), rows])
+        title = f"{self.metric} over {_tables.plural(len(self), 'checkpoint')}"
+        return "\n".join([title, *(f"!! {n}" for n in self.notes()), rows])
 
     def __repr__(self) -> str:
         return str(self)

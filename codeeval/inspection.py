@@ -59,7 +59,7 @@ def inspect(
     failing = {task_id: found for task_id, found in by_task.items() if not all(a.passed for a in found)}
     for task_id in failing:
         if task_id not in problems_by_id:
-            raise ResultsError(f"{task_id!r} is in the results but not among the {len(problems_by_id)} problems")
+            raise ResultsError(f"{task_id!r} is in the results but not among the problems")
     paths = {task_id: _folder_of(Path(folder).expanduser(), task_id) for task_id in failing}
     existing = [path for path in paths.values() if path.exists()]
     if existing and not replace:

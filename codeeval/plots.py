@@ -18,7 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from codeeval._display.svg import SERIES, STATUS_COLORS
-from codeeval._display.untrusted import line, plural
+from codeeval._display.untrusted import line
+from codeeval._tables import plural
 from codeeval.comparison import Comparison, Comparisons
 from codeeval.errors import require
 from codeeval.leaderboard import Leaderboard, RatedModels

@@ -7,13 +7,16 @@ import dataclasses
 import difflib
 import hashlib
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 from codeeval import languages
-from codeeval.errors import InvalidProblem
+from codeeval._arguments import similar_id
+from codeeval._tables import plural
+from codeeval.errors import DatasetError, DatasetUnavailable, InvalidProblem
 from codeeval.languages import Language
 from codeeval.program import Limits, Strength
 from codeeval.suites import CallSuite, Oracle, ScriptSuite, SourceSuite, Suite
@@ -244,6 +247,8 @@ class ProblemSet(Sequence[Problem]):
     def __init__(
         self, problems: Iterable[Problem], *, name: str = "custom", version: str = "", revision: str = ""
     ) -> None:
+        if isinstance(problems, Problem):
+            raise TypeError("a ProblemSet takes a list of problems, but got one Problem; write [problem]")
         self._problems = tuple(problems)
         self.name = name
         self.version = version
@@ -282,9 +287,13 @@ class ProblemSet(Sequence[Problem]):
 
         Raises:
             InvalidProblem: a row lacks a field; says which row and field.
+            DatasetUnavailable: there is no such file.
+            DatasetError: it can't be read.
+            TypeError: these are no rows.
         """
         if isinstance(rows, str) or hasattr(rows, "__fspath__"):
             rows = _read_rows(rows)
+        _refuse_other_rows(rows)
         columns = columns or _NOTHING
         unknown = set(columns) - _ROW_FIELDS
         if unknown:
@@ -301,9 +310,14 @@ class ProblemSet(Sequence[Problem]):
             return self._with(self._problems[key])
         if isinstance(key, str):
             if key not in self._by_id:
-                raise KeyError(f"no task {key!r} in {self.name!r}; its ids look like {self.task_ids[:1]}")
+                raise KeyError(f"no task {key!r} in {self.name!r}; {similar_id(key, self._by_id)}")
             return self._by_id[key]
-        return self._problems[key]
+        try:
+            return self._problems[key]
+        except IndexError:
+            n = len(self)
+            held = f"{n} problems, so positions from 0 to {n - 1}" if n > 1 else plural(n, "problem")
+            raise IndexError(f"no problem {key} in {self.name!r}: it has {held}") from None
 
     def __len__(self) -> int:
         return len(self._problems)
@@ -316,7 +330,7 @@ class ProblemSet(Sequence[Problem]):
 
     def __repr__(self) -> str:
         version = f" {self.version}" if self.version else ""
-        return f"<ProblemSet {self.name!r}{version}, {len(self)} problems>"
+        return f"<ProblemSet {self.name!r}{version}, {plural(len(self), 'problem')}>"
 
     @property
     def task_ids(self) -> tuple[str, ...]:
@@ -505,12 +519,25 @@ def _from_row(number: int, row: Mapping[str, Any], columns: Mapping[str, str], o
     return Problem.from_io(task_id, values["prompt"], values["cases"], values["entry_point"], **common)
 
 
+def _refuse_other_rows(rows: object) -> None:
+    if isinstance(rows, Mapping) or not (isinstance(rows, Iterable) or hasattr(rows, "__getitem__")):
+        meant = "; write [row]" if isinstance(rows, Mapping) else ""
+        raise TypeError(f"rows must be a list of mappings or the path of a JSONL file, but got {rows!r:.80}{meant}")
+
+
 def _read_rows(path: Any) -> Iterator[Mapping[str, Any]]:
     """Read a JSONL file, here and not through `formats`, which knows samples and stands above problems."""
     from codeeval.jsonl import read_jsonl
 
-    for _, row in read_jsonl(path):
-        yield row
+    try:
+        for _, row in read_jsonl(path):
+            yield row
+    except FileNotFoundError as error:
+        raise DatasetUnavailable(
+            f"rows must be a list or the path of a JSONL file, but there is no file {os.path.abspath(path)!r}"
+        ) from error
+    except OSError as error:
+        raise DatasetError(f"the rows in {os.path.abspath(path)!r} can't be read: {error.strerror}") from error
 
 
 def _is_as_wanted(value: Any, wanted: Any) -> bool:

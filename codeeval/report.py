@@ -19,7 +19,8 @@ from codeeval._display import svg
 from codeeval._display.comparison import comparison_parts
 from codeeval._display.failures import attempt_html, gist
 from codeeval._display.summary import benchmark_name, heading, score_bar, score_rows, status_legend, warnings
-from codeeval._display.untrusted import escaped, line, plural
+from codeeval._display.untrusted import escaped, line
+from codeeval._tables import plural
 from codeeval.card import report_card
 from codeeval.comparison import compare
 from codeeval.errors import ResultsError
@@ -178,7 +179,7 @@ def _pass_at_k_curve(results: Results) -> str:
     log_x = most >= _LOG_FROM
     axes = svg.Axes(x_label="k, samples drawn", y_label="pass@k", log_x=log_x, whole_x=True, from_0=True)
     picture = svg.curves([drawn], axes)
-    partial = f", {int(scored.sum()):,} of {len(n):,} problems" if results.is_partial else ""
+    partial = f", {int(scored.sum()):,} of {plural(len(n), 'problem')}" if results.is_partial else ""
     return f"<figure>{picture}<figcaption>pass@k with its 95 % interval{partial}</figcaption></figure>"
 
 

@@ -15,6 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from codeeval import _display
+from codeeval._arguments import similar_id
+from codeeval._tables import plural
 from codeeval.card import report_card
 from codeeval.program import Execution, Status
 from codeeval.sample import Attempt
@@ -63,7 +65,7 @@ class Estimate:
         return f"{self.value:.3f}{interval}"
 
     def __repr__(self) -> str:
-        return f"Estimate({self}, {self.n_problems} problems)"
+        return f"Estimate({self}, {plural(self.n_problems, 'problem')})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,7 +255,8 @@ class Results:
         """
         wanted = set(task_ids)
         if unknown := wanted - self._row_by_id.keys():
-            raise KeyError(f"no task {min(unknown)!r} in these results; ids look like {self.task_ids[:1]}")
+            task_id = min(unknown)
+            raise KeyError(f"no task {task_id!r} in these results; {similar_id(task_id, self.task_ids)}")
         return Results(
             manifest=self.manifest,
             task_ids=[task_id for task_id in self.task_ids if task_id in wanted],
@@ -297,7 +300,7 @@ class Results:
             KeyError: there is no such problem.
         """
         if task_id is not None and task_id not in self._row_by_id:
-            raise KeyError(f"no task {task_id!r} in these results; ids look like {self.task_ids[:1]}")
+            raise KeyError(f"no task {task_id!r} in these results; {similar_id(task_id, self.task_ids)}")
         return _display.Failures(
             a for a in self.attempts if not a.passed and (task_id is None or a.sample.task_id == task_id)
         )

@@ -25,6 +25,7 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 
+from codeeval._tables import plural
 from codeeval.cache import VerdictCache
 from codeeval.errors import ExecutionError, ResultsError, SamplingError
 from codeeval.executors.base import Executor
@@ -70,10 +71,44 @@ class Settings:
     def __post_init__(self) -> None:
         for name in ("max_unjudged", "max_error_rate"):
             share = getattr(self, name)
-            if share is not None and not 0 <= share <= 1:
+            if share is not None and (not isinstance(share, int | float) or not 0 <= share <= 1):
                 raise ValueError(f"{name} is a share between 0 and 1, but got {share!r}")
-        if self.metadata is not None and not isinstance(self.metadata, Mapping):
-            raise TypeError(f"metadata must be a mapping, as {{'step': 500}}, but got {self.metadata!r:.200}")
+        _refuse_other_reruns(self.rerun)
+        if self.metadata is not None:
+            if not isinstance(self.metadata, Mapping):
+                raise TypeError(f"metadata must be a mapping, as {{'step': 500}}, but got {self.metadata!r:.200}")
+            object.__setattr__(self, "metadata", _json_data("metadata", self.metadata))
+
+
+def _json_data(name: str, value: object) -> Any:
+    """Give a value as JSON reads it back; numbers of numpy and paths become plain ones.
+
+    Raises:
+        TypeError: JSON can't hold something in it; says what.
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, Mapping):
+        for key in value:
+            if not isinstance(key, str | int):
+                raise TypeError(f"the keys of {name} must be strings, but got {key!r:.80}; write {str(key)!r:.80}")
+        return {str(key): _json_data(f"{name}[{key!r:.80}]", inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_json_data(f"{name}[{i}]", inner) for i, inner in enumerate(value)]
+    if isinstance(value, os.PathLike):
+        return str(value)
+    if value is None or isinstance(value, str | int | float):
+        return value
+    raise TypeError(
+        f"{name} must be JSON data (text, numbers, lists and mappings of these), but got {value!r:.80}; "
+        "convert it, as with str(…) or .tolist()"
+    )
+
+
+def _refuse_other_reruns(rerun: object) -> None:
+    if rerun is not None and not isinstance(rerun, Rerun):
+        meant = f"Rerun(times={rerun})" if type(rerun) is int and rerun > 0 else "Rerun()"
+        raise TypeError(f"rerun must be a Rerun or None, but got {rerun!r:.80}; write rerun={meant}")
 
 
 _DEFAULT = Settings()
@@ -300,7 +335,8 @@ class Run:
             ExecutionError: some programs got no execution.
         """
         if (self._in_flight or not self._is_drained) and not self.has_failed:
-            raise ExecutionError(f"the executor ended with {len(self._in_flight) or 'more'} programs left to execute")
+            left = plural(len(self._in_flight), "program") if self._in_flight else "more programs"
+            raise ExecutionError(f"the executor ended with {left} left to execute")
         self._say_what_is_missing()
         self.manifest["protocol"] = {name: _shared(by_id) for name, by_id in self._protocols.items()}
         self.attempts = [self._marked(attempt) for attempt in self.attempts]
@@ -370,7 +406,7 @@ class Run:
         free = self._free_indices(sample.task_id)
         if not free:
             raise SamplingError(
-                f"{sample.task_id}: the sampler gave more than the {self.n_samples} samples that were asked for",
+                f"{sample.task_id}: the sampler gave more than was asked for, {plural(self.n_samples, 'sample')}",
                 task_id=sample.task_id,
             )
         index = sample.index if sample.index in free else free[0]
@@ -404,8 +440,11 @@ class Run:
 
     def _say_what_is_missing(self) -> None:
         sampled = {task_id for task_id, _ in self.samples}
-        if len(sampled) < len(self.problems):
-            logger.warning("Only %d of %d problems have a sample.", len(sampled), len(self.problems))
+        n = len(sampled)
+        if n < len(self.problems):
+            logger.warning(
+                "Only %d of %s %s a sample.", *(n, plural(len(self.problems), "problem"), "has" if n == 1 else "have")
+            )
 
     # --- programs and verdicts
 

@@ -28,6 +28,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from codeeval._arguments import refuse_other_metrics, refuse_other_paths
+from codeeval._tables import plural
 from codeeval.errors import ResultsError
 from codeeval.metrics import Metric, PassAtK
 from codeeval.program import Execution
@@ -191,6 +193,7 @@ class RunDirectory:
         self.close()
 
     def _open(self, manifest: dict[str, Any], compare_sampler: bool) -> None:
+        _refuse_folder_of_runs(self.path)
         _make_directory(self.path)
         self._files.callback(_lock(self.path))
         stored = _read_manifest(self.path)
@@ -224,8 +227,9 @@ class RunDirectory:
             log.append(row)
         except OSError as error:
             raise ResultsError(
-                f"cannot write {log.path}: {error.strerror}. {self._sample_log.count} samples and "
-                f"{self._execution_log.count} executions are kept; make room and run the same call again to go on",
+                f"cannot write {log.path}: {error.strerror}. {plural(self._sample_log.count, 'sample')} and "
+                f"{plural(self._execution_log.count, 'execution')} are kept; "
+                "make room and run the same call again to go on",
                 path=log.path,
             ) from error
 
@@ -240,8 +244,13 @@ def load_results(path: str | os.PathLike[str], metrics: Iterable[Metric] | None 
         metrics: what to compute; by default pass@1, pass@10 and pass@100, as far as there are samples enough.
 
     Raises:
+        TypeError: `path` is no path, or `metrics` holds what is no metric.
         ResultsError: it is no run directory, has a newer schema, or is damaged; says where.
     """
+    refuse_other_paths("path", path, "load_results('runs/add')")
+    if metrics is not None:
+        metrics = list(metrics) if isinstance(metrics, Iterator) else metrics
+        refuse_other_metrics(metrics)
     directory = Path(path).expanduser()
     manifest = _require_manifest(directory)
     samples, _ = _read_samples(directory / SAMPLES, manifest["task_ids"])
@@ -310,7 +319,7 @@ def score(
     if allowed is not None and results.n_unjudged > allowed * len(results.attempts):
         causes = {e.message for a in results.attempts for e in a.executions.values() if not e.judged and e.message}
         results.withheld = (
-            f"{results.n_unjudged} of {len(results.attempts)} attempts could not be judged, "
+            f"{results.n_unjudged} of {plural(len(results.attempts), 'attempt')} could not be judged, "
             f"more than max_unjudged={allowed:g} allows" + (f" ({'; '.join(sorted(causes)[:3])})" if causes else "")
         )
         logger.warning("The scores are withheld: %s.", results.withheld)
@@ -390,6 +399,20 @@ def _refuse_foreign_files(path: Path) -> None:
         if (path / name).exists():
             raise ResultsError(
                 f"{path} has a {name} but no {MANIFEST}, so it is no run directory; choose another", path=path
+            )
+
+
+def _refuse_folder_of_runs(path: Path) -> None:
+    """Refuse a folder that holds runs: as a run itself it would be no folder of them, for `History` and others."""
+    if (path / MANIFEST).exists() or not path.is_dir():
+        return
+    with contextlib.suppress(OSError):  # whoever may write to a folder need not be able to list it
+        runs = sorted(found.name for found in path.iterdir() if (found / MANIFEST).is_file())
+        if runs:
+            shown = ", ".join(runs[:2] + ["…"] * (len(runs) > 2))
+            raise ResultsError(
+                f"{path} holds run directories ({shown}); name a new folder in it, as out={str(path / '…')!r}",
+                path=path,
             )
 
 

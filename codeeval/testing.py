@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from codeeval._tables import plural
 from codeeval.executors.base import Executor
 from codeeval.problem import Problem
 from codeeval.program import Execution, Limits, Program, Status
@@ -164,7 +165,7 @@ def check_sampler(sampler: Sampler, problems: Sequence[Problem], n: int = 2) -> 
             _promise(_is_json(dict(sample.metadata)), f"metadata is JSON data, but it gave {sample.metadata!r:.200}")
         counts = Counter(s.task_id for s in samples)
         for task_id in task_ids:
-            got, want = counts[task_id], f"{n} samples of {task_id!r}"
+            got, want = counts[task_id], f"{plural(n, 'sample')} of {task_id!r}"
             _promise(got <= n, f"it gives no more than it was asked for: {want}, but it gave {got}")
             _promise(fixed or got == n, f"it gives all that it was asked for, each time: {want}, {attempt} time {got}")
         if fixed:

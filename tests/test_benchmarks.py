@@ -317,6 +317,10 @@ def _run(script: str, **environment: str) -> subprocess.CompletedProcess[str]:
     [
         ("humanevel", r"did you mean 'humaneval'\?"),
         ("HumanEval", "did you mean 'humaneval'"),
+        ("humanevalplus", r"did you mean 'humaneval\+'\? There are"),
+        ("human-eval+", r"did you mean 'humaneval\+'\?"),
+        ("humaneval_plus", r"did you mean 'humaneval\+'\?"),
+        ("MBPPplus", r"did you mean 'mbpp\+'\?"),
         ("mbbp", r"did you mean 'mbpp'\?"),
         ("humanevalpak", r"did you mean 'humanevalpack'"),
         ("cruxeval", r"did you mean 'cruxeval-i' or 'cruxeval-o'\?"),
@@ -328,7 +332,7 @@ def test_an_unknown_name_is_answered_with_the_closest(name: str, guess: str) -> 
 
 
 def test_an_unlike_name_is_answered_with_all() -> None:
-    with pytest.raises(ValueError, match=r"no benchmark 'mine\.jsonl'; There are .*humaneval.*ProblemSet\.from_rows"):
+    with pytest.raises(ValueError, match=r"no benchmark 'mine\.jsonl'; there are .*humaneval.*ProblemSet\.from_rows"):
         load("mine.jsonl")
 
 

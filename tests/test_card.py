@@ -82,7 +82,7 @@ class TestReportCard:
         assert {value for _, value in card.rows} == {"not recorded"}
 
     def test_of_results_it_says_what_was_judged(self) -> None:
-        assert report_card(scored())["judged"] == "1 samples, 0 not judged; PARTIAL: 1 of 2 problems"
+        assert report_card(scored())["judged"] == "1 sample, 0 not judged; PARTIAL: 1 of 2 problems"
 
     def test_hostile_settings_are_shown_as_text(self) -> None:
         card = report_card({"sampler": {"model": "<img src=x onerror=alert(1)>\x1b[2J\n| `x`"}})

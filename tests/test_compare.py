@@ -300,8 +300,8 @@ class TestCompare:
         assert c.task_ids == ("a", "c")
         assert (c.n_left_out, c.n_unjudged) == (1, (1, 0))
         assert c.score_a.value == 1.0
-        assert "PARTIAL: 1 tasks left out" in str(c)
-        assert "NOT JUDGED: 1 samples of a" in str(c)
+        assert "PARTIAL: 1 task left out" in str(c)
+        assert "NOT JUDGED: 1 sample of a" in str(c)
 
     def test_the_same_seed_gives_the_same_numbers(self) -> None:
         rng = np.random.default_rng(0)
@@ -464,7 +464,7 @@ class TestCommon:
 
         assert c.task_ids == ("a",)
         assert [str(t) for t in c.lost] == ["a 1/2 → 0/2"]
-        assert c.restricted_to == "the 1 common tasks of 2 and 2 and the first 2 of 2 and 5 samples per task"
+        assert c.restricted_to == "the 1 common task of 2 and 2 and the first 2 of 2 and 5 samples per task"
         assert "RESTRICTED" in str(c)
         assert "RESTRICTED" in c.to_markdown()
 
@@ -484,7 +484,7 @@ class TestCommon:
 
         c = compare(whole, part, on="common")
 
-        assert c.restricted_to == "the 1 common tasks of 2 and 1"
+        assert c.restricted_to == "the 1 common task of 2 and 1"
 
     def test_another_benchmark_with_equal_ids_is_refused(self) -> None:
         other = run({"a": "P"}, benchmark__sha256="1" * 64, benchmark__name="toy-sanitized")

@@ -153,12 +153,12 @@ def test_changed_rows_are_refused_and_the_first_difference_named(package: Packag
 
 
 def test_missing_rows_are_counted(package: PackageFile, tmp_path: Path) -> None:
-    with pytest.raises(ChecksumMismatch, match="there are 1 rows instead of 2"):
+    with pytest.raises(ChecksumMismatch, match="of rows there are 1 instead of 2"):
         _fetch(package, source=_write(tmp_path / "mine.jsonl", ROWS[:1]))
 
 
 def test_without_the_right_rows_a_mismatch_gives_the_count(tmp_path: Path) -> None:
-    with pytest.raises(ChecksumMismatch, match="there are 1 rows, and no right ones on this machine"):
+    with pytest.raises(ChecksumMismatch, match="of rows there are 1, and no right ones on this machine"):
         _fetch(source=_write(tmp_path / "mine.jsonl", ROWS[:1]))
 
 

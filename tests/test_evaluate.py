@@ -200,7 +200,7 @@ def test_problems_without_samples_make_the_results_partial(caplog: pytest.LogCap
 
     assert results.is_partial
     assert (results.n_scored, len(results.task_ids)) == (1, 3)
-    assert "Only 1 of 3 problems have a sample" in caplog.text
+    assert "Only 1 of 3 problems has a sample" in caplog.text
 
 
 def test_a_sampler_that_can_check_is_asked_before_it_samples() -> None:
@@ -229,7 +229,7 @@ class Giving:
         (Giving("text"), TypeError, "must give Sample values"),
         (Giving(Sample(task_id="sub/0", completion="")), SamplingError, "'sub/0', which was not asked for"),
         (Giving(Sample(task_id="add/0", completion=None)), SamplingError, "add/0, sample 0: .* must be a string"),  # type: ignore[arg-type]
-        (Giving(*[Sample(task_id="add/0", completion="")] * 2), SamplingError, "more than the 1 samples"),
+        (Giving(*[Sample(task_id="add/0", completion="")] * 2), SamplingError, "more than was asked for, 1 sample"),
         (Giving(*[Sample(task_id="add/0", completion="")] * 2, fixed_indices=True), SamplingError, "sample 0 twice"),
         (Giving(Sample(task_id="add/0", completion="", index=-1), fixed_indices=True), SamplingError, "whole number"),
     ],
@@ -348,7 +348,7 @@ def _dropping(executions: Iterator[tuple[int, Execution]]) -> Iterator[tuple[int
     ("fault", "match"),
     [
         (_twice, "gave an execution for position 0, where no program is running"),
-        (_dropping, "with 1 programs left"),
+        (_dropping, "with 1 program left"),
         (lambda executions: iter([]), "with more programs left"),
     ],
 )

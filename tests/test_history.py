@@ -110,6 +110,28 @@ class TestReading:
         with pytest.raises(TypeError, match=r"metadata must be a mapping, as \{'step': 500\}, but got 500"):
             ce.evaluate(problem_set(1), ScriptedSampler({"t/0": [RIGHT]}), metadata=500)  # type: ignore[arg-type]
 
+    @pytest.mark.parametrize(
+        ("metadata", "message"),
+        [
+            ({"step": object()}, r"metadata\['step'\] must be JSON data .* but got <object"),
+            ({"a": [1, {"b": {1, 2}}]}, r"metadata\['a'\]\[1\]\['b'\] must be JSON data .* but got \{1, 2\}"),
+            ({("a", 1): 1}, r"the keys of metadata must be strings, but got \('a', 1\)"),
+        ],
+    )
+    def test_metadata_that_json_cannot_hold_are_refused_by_key(self, metadata: Any, message: str) -> None:
+        with pytest.raises(TypeError, match=message):
+            ce.evaluate(problem_set(1), ScriptedSampler({"t/0": [RIGHT]}), FakeExecutor(judge), metadata=metadata)
+
+    def test_numbers_of_numpy_and_paths_are_plain_metadata(self) -> None:
+        metadata: Any = {"step": np.int64(500), "loss": np.float32(0.5), "path": Path("a/b"), "betas": (1, 2), 7: None}
+
+        results = ce.evaluate(
+            problem_set(1), ScriptedSampler({"t/0": [RIGHT]}), FakeExecutor(judge), cache=False, metadata=metadata
+        )
+
+        kept = {"step": 500, "loss": 0.5, "path": "a/b", "betas": [1, 2], "7": None}
+        assert results.manifest["metadata"] == kept
+
     def test_runs_without_a_step_follow_their_start(self, tmp_path: Path) -> None:
         for name, year in (("zero", 2001), ("apple", 2003), ("mid", 2002)):
             evaluated([1], 1, out=tmp_path / name)

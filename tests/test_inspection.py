@@ -105,7 +105,7 @@ def test_an_earlier_folder_is_kept_unless_it_is_to_be_replaced(tmp_path: Path) -
 
 
 def test_a_task_that_is_no_problem_is_named_before_anything_is_written(tmp_path: Path) -> None:
-    with pytest.raises(ResultsError, match="'Set/1' is in the results but not among the 1 problems"):
+    with pytest.raises(ResultsError, match="'Set/1' is in the results but not among the problems"):
         ce.inspect([_attempt(0, Status.FAILED), _attempt(1, Status.FAILED)], PROBLEMS[:1], tmp_path)
 
     assert _tree(tmp_path) == []

@@ -335,6 +335,16 @@ def test_rows_hold_scores_and_what_is_known_of_the_model(public: Leaderboard) ->
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("name", "said"), [("org/n", r"'org/n', but .* did you mean 'org/m'\?"), ("zzz", "there are org/m")]
+)
+def test_a_name_for_a_model_that_is_not_there_is_refused(tmp_path: Path, name: str, said: str) -> None:
+    _file(tmp_path, "org/m", [1, 0])
+
+    with pytest.raises(ValueError, match=said):
+        leaderboard(tmp_path, names={name: "M"})
+
+
 def test_names_and_info_are_put_on_the_board(tmp_path: Path) -> None:
     _file(tmp_path, "org/m", [1, 0])
 

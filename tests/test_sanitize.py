@@ -161,6 +161,20 @@ def test_samples_that_cannot_pass_are_found_before_anything_runs() -> None:
     assert "truncated       2  add/3[0], add/4[2]" in str(found)
 
 
+def test_answers_of_a_chat_model_are_told_from_broken_code() -> None:
+    """Raw answers are no Python; the extractor that a run would use leaves their fences in."""
+    answer = "Sure:\n\n```python\ndef add_0(a, b):\n    return a + b\n```\n"
+    raw = [ce.Sample(task_id="add/0", completion=answer), ce.Sample(task_id="add/1", completion="    return (")]
+
+    mostly, half = ce.syncheck(raw[:1], PROBLEMS[:1]), ce.syncheck(raw, PROBLEMS[:2])
+
+    assert "1 sample\n" in str(mostly)
+    assert "1 of the unparsable holds ``` fences; pass extractor='codeeval' to take the code out" in str(mostly)
+    assert mostly.n_fenced == half.n_fenced == 1
+    assert "fences" not in str(half)
+    assert ce.syncheck(raw[:1], PROBLEMS[:1], extractor="codeeval").is_clean
+
+
 def test_tasks_with_fewer_samples_than_wanted_are_found() -> None:
     samples = [ce.Sample(task_id=p.task_id, completion="    return a + b", index=i) for i in (0, 1) for p in PROBLEMS]
 

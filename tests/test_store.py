@@ -174,6 +174,20 @@ def test_metadata_is_kept(tmp_path: Path) -> None:
     assert generate(problem_set(), RecordedSampler([sample]), out=tmp_path)[0].metadata == sample.metadata
 
 
+def test_a_folder_of_runs_is_no_run_directory(tmp_path: Path) -> None:
+    """As one it would be a run for whoever reads the folder's runs."""
+    for name in ("slow", "add", "quick"):
+        generate(problem_set(), ScriptedSampler([""]), out=tmp_path / name)
+    before = sorted(tmp_path.iterdir())
+
+    with pytest.raises(
+        ResultsError, match=r"holds run directories \(add, quick, …\); name a new folder in it, as out='"
+    ):
+        generate(problem_set(), ScriptedSampler([""]), out=tmp_path)
+
+    assert sorted(tmp_path.iterdir()) == before
+
+
 def test_metadata_that_is_no_json_is_refused_with_its_sample(tmp_path: Path) -> None:
     from codeeval.errors import SamplingError
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 import warnings
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import codeeval as ce
-from codeeval import metrics
+from codeeval import errors, metrics
 from codeeval.metrics.paired import holm, paired_difference, sign_flip_test
 from codeeval.testing import FakeExecutor, ScriptedSampler
 
@@ -103,12 +105,129 @@ WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
 }
 
 
+def executed(**options: Any) -> Any:
+    return api.LocalExecutor(**options)
+
+
+def scored(problems: Any = PROBLEMS, **options: Any) -> Any:
+    return api.evaluate(problems, ScriptedSampler(["x"]), FakeExecutor(), **{"cache": False} | options)
+
+
+SETS = ce.ProblemSet([dataclasses.replace(PROBLEM, task_id=f"HumanEval/{i}") for i in (53, 54)])
+
+
+class Listener(ce.Callback):
+    """Listens to nothing."""
+
+
+WRONG |= {
+    "a sandbox by name": (lambda r: executed(sandbox="strict"), r"sandbox must be .* 'strict'; .*Sandbox.strict\(\)"),
+    "a sandbox that is wanted": (lambda r: executed(sandbox=True), r"sandbox must be a Sandbox or None, but got True"),
+    "a sandbox not called": (lambda r: executed(sandbox=ce.Sandbox.strict), r"sandbox must be .*bound method"),
+    "a doctor's sandbox by name": (
+        lambda r: api.languages.doctor("lua", sandbox="strict"),
+        r"sandbox must be .* 'strict'",
+    ),
+    "variables in a list": (lambda r: executed(env=["A=1"]), r"env must map names .*\{'A': '1'\}, but got \['A=1'\]"),
+    "a variable's number": (lambda r: executed(env={"A": 1}), r"env must map strings to strings, .* got 'A': 1"),
+    "a Python by number": (lambda r: executed(python=3.12), r"python must be the path of an interpreter.* got 3.12"),
+    "a Python by the name of an environment": (
+        lambda r: executed(python="bigcodebench"),
+        r"python must be .*environments.get\('bigcodebench'\) gives it, and builds it first .* GB",
+    ),
+    "modules by number": (lambda r: executed(preload=3), r"preload must be a sequence of module names.* got 3"),
+    "a language by name": (lambda r: executed(languages="lua"), r"languages must be a list of Language records"),
+    "a language alone": (lambda r: executed(languages=api.languages.get("lua")), r"write \[language\]"),
+    "a rerun that is wanted": (lambda r: scored(rerun=True), r"rerun must be .* got True; write rerun=Rerun\(\)"),
+    "reruns by number": (lambda r: scored(rerun=3), r"rerun must be .* got 3; write rerun=Rerun\(times=3\)"),
+    "a share in words": (lambda r: scored(max_unjudged="1 %"), r"max_unjudged is a share .* got '1 %'"),
+    "a function for callbacks": (lambda r: scored(callbacks=print), r"callbacks must be a list.*subclass of Callback"),
+    "a callback alone": (lambda r: scored(callbacks=Listener()), r"callbacks must be a list.*; write \[callback\]"),
+    "a function as callback": (lambda r: scored(callbacks=[print]), r"callbacks must hold Callback objects.*print"),
+    "a callback's class": (lambda r: scored(callbacks=[Listener]), r"callbacks must hold .*; write Listener\(\)"),
+    "a callback alone, without judging": (
+        lambda r: api.generate(PROBLEMS, ScriptedSampler(["x"]), callbacks=Listener()),
+        r"; write \[callback\]",
+    ),
+    "a directory by number": (lambda r: scored(out=3), r"out must be the path of a run directory.* got 3"),
+    "a directory without judging by number": (
+        lambda r: api.generate(PROBLEMS, ScriptedSampler(["x"]), out=3),
+        r"out must be the path of a run directory.* got 3",
+    ),
+    "a cache by number": (lambda r: scored(cache=3), r"cache must be True, False, the path .* got 3"),
+    "one problem to evaluate": (lambda r: scored(PROBLEM), r"got one Problem; write \[problem\]"),
+    "a set of one problem": (lambda r: api.ProblemSet(PROBLEM), r"got one Problem; write \[problem\]"),
+    "results of a number": (lambda r: api.load_results(3), r"path must be the path of a run directory.* got 3"),
+    "results with a metric by name": (
+        lambda r: api.load_results("runs", metrics=["pass@1"]),
+        r"a metric is a callable .* did you mean PassAtK\(1\)",
+    ),
+    "results with a metric alone": (
+        lambda r: api.load_results("runs", metrics=api.PassAtK(2)),
+        r"metrics must be a sequence .* did you mean \[PassAtK\(2\)\]",
+    ),
+    "a run by number": (lambda r: api.rescore(3, PROBLEMS), r"run must be the path of a run directory.* got 3"),
+    "one extractor": (
+        lambda r: api.compare_extractors([SAMPLE], PROBLEMS, "codeeval"),
+        r"extractors must be a list of two or more .* but got 'codeeval'",
+    ),
+    "one query": (
+        lambda r: api.select_hard(PROBLEMS, "text", None, None),
+        r"queries must be a list of strings.*; write \['text'\]",
+    ),
+    "a task without its dash": (lambda r: SETS.subset(["HumanEval53"]), r"did you mean 'HumanEval/53'\?"),
+    "a task that looks like none": (lambda r: SETS["x"], r"no task 'x' in 'custom'; its ids look like 'HumanEval/53'"),
+    "a task of results": (lambda r: r.failures("tt"), r"no task 'tt' in these results; did you mean 't'\?"),
+    "a position past the end": (lambda r: SETS[2], r"no problem 2 in 'custom': it has 2 problems, so positions from 0"),
+    "a position before the first": (lambda r: PROBLEMS[-3], r"no problem -3 in 'custom': it has 1 problem$"),
+    "a language that there is not": (
+        lambda r: api.languages.get("ocaml"),
+        r"did you mean 'scala'\? There are .*\. A record of your own: LocalExecutor\(languages=\[record\]\)",
+    ),
+    "a language like none": (lambda r: api.languages.doctor("qqqq"), r"no language 'qqqq'; there are bash, "),
+    "an environment that there is not": (
+        lambda r: api.environments.get("bigcodebnch"),
+        r"did you mean 'bigcodebench'\? There are",
+    ),
+    "k in a list": (lambda r: api.PassAtK([1, 5]), r"PassAtK takes one or more k, .*; write PassAtK\(1, 5\)"),
+    "k of best in a list": (lambda r: api.BestAtK([1, 5], selector=len), r"write BestAtK\(1, 5\)"),
+    "k of G-Pass in a tuple": (lambda r: api.GPassAtK((2, 4)), r"write GPassAtK\(2, 4\)"),
+    "no environment": (
+        lambda r: api.environments.check(
+            api.environments.Lock(name="mine", python="3.11", pins={}, disk_bytes=2_000_000_000), directory="nowhere"
+        ),
+        r"'mine' is not built; codeeval.environments.get\(lock\) gives it, and builds it first .* about 2.0 GB",
+    ),
+    "one row": (lambda r: api.ProblemSet.from_rows({"task_id": "t"}), r"rows must be a list .*; write \[row\]"),
+    "rows by number": (lambda r: api.ProblemSet.from_rows(3), r"rows must be a list of mappings .* got 3"),
+}
+
+
+def test_rows_in_a_file_that_is_not_there_are_named() -> None:
+    with pytest.raises(errors.DatasetUnavailable, match=r"there is no file '/.*missing\.jsonl'"):
+        ce.ProblemSet.from_rows("missing.jsonl")
+
+
+def test_rows_in_a_folder_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(errors.DatasetError, match="can't be read: Is a directory"):
+        ce.ProblemSet.from_rows(str(tmp_path))
+
+
 @pytest.mark.parametrize("mistake", WRONG)
 def test_a_mistake_is_named(mistake: str, results: ce.Results) -> None:
     call, message = WRONG[mistake]
 
-    with pytest.raises((ValueError, TypeError), match=message):
+    with pytest.raises((ValueError, TypeError, LookupError, errors.EnvironmentUnavailable), match=message):
         call(results)
+
+
+def test_one_thing_is_counted_in_the_singular(results: ce.Results) -> None:
+    history = ce.History()
+    history.append(results, 1)
+    shown = [str(history), repr(PROBLEMS), repr(results["pass@1"]), str(api.report_card(results))]
+
+    assert [text for text in shown if re.search(r"\b1 (\w+ )?(checkpoints|problems|samples)\b", text)] == []
+    assert "over 1 checkpoint\n" in shown[0]
 
 
 @pytest.mark.parametrize("task_ids", [[], ["a", "b"]], ids=["no problems", "no attempts"])

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from codeeval._display import svg
 from codeeval._display.theme import FAINT, HEADING, TITLE, Markup, box, table, together, warning
-from codeeval._display.untrusted import escaped, line, plural
+from codeeval._display.untrusted import escaped, line
+from codeeval._tables import plural
 from codeeval.program import Status
 
 if TYPE_CHECKING:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from codeeval._display.theme import FAINT, HEADING, PRE, TITLE, Markup, box, table
-from codeeval._display.untrusted import escaped, line, numbered, plural
+from codeeval._display.untrusted import escaped, line, numbered
+from codeeval._tables import plural
 
 if TYPE_CHECKING:
     from codeeval.extractors_compared import ChangedVerdict, ExtractorComparison
@@ -19,11 +20,16 @@ def comparison_text(comparison: ExtractorComparison) -> str:
     names = list(comparison.results)
     width = max(len(line(name, 40)) for name in names)
     lines = [f"{line(name, 40):<{width}}  {_score(comparison.results[name])}" for name in names]
-    lines.append(f"{plural(len(comparison.changed), 'verdict')} differ")
+    lines.append(_differing(comparison))
     lines += [f"  {line(c.task_id, 60)}[{c.index}]  {_verdicts(c)}" for c in comparison.changed[:_TEXT_LINES]]
     if len(comparison.changed) > _TEXT_LINES:
         lines.append(f"  … and {len(comparison.changed) - _TEXT_LINES:,} more")
     return "\n".join(lines)
+
+
+def _differing(comparison: ExtractorComparison) -> str:
+    n = len(comparison.changed)
+    return f"{plural(n, 'verdict')} {'differs' if n == 1 else 'differ'}"
 
 
 def comparison_html(comparison: ExtractorComparison) -> str:
@@ -33,7 +39,7 @@ def comparison_html(comparison: ExtractorComparison) -> str:
     return box(
         f'<div style="{TITLE}">The same text under {plural(len(scores), "extractor")}</div>',
         table(scores),
-        f'<div style="{HEADING}">{plural(len(comparison.changed), "verdict")} differ</div>',
+        f'<div style="{HEADING}">{_differing(comparison)}</div>',
         *(_sample(changed) for changed in comparison.changed[:_HTML_SAMPLES]),
         f'<div style="{FAINT}">… and {left:,} more</div>' if left > 0 else "",
     )

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from codeeval._display.theme import FAINT, TITLE, box, table
-from codeeval._display.untrusted import escaped, line, plural
+from codeeval._display.untrusted import escaped, line
+from codeeval._tables import plural
 
 if TYPE_CHECKING:
     from codeeval.truth import GroundTruth

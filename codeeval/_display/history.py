@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from codeeval._display import svg
 from codeeval._display.theme import FAINT, TITLE, Markup, box, table, warning
-from codeeval._display.untrusted import escaped, line, plural
+from codeeval._display.untrusted import escaped, line
+from codeeval._tables import plural
 
 if TYPE_CHECKING:
     from codeeval.history import History

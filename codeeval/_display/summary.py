@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from codeeval._display import svg
 from codeeval._display.failures import attempt_html
 from codeeval._display.theme import FAINT, HEADING, TITLE, Markup, box, table, together, warning
-from codeeval._display.untrusted import escaped, line, plural
+from codeeval._display.untrusted import escaped, line
+from codeeval._tables import plural
 from codeeval.card import NOT_RECORDED, ground_truth_line, isolation, lacking_line
 from codeeval.program import Status
 from codeeval.sample import Attempt

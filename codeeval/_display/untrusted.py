@@ -9,7 +9,9 @@ from __future__ import annotations
 import html
 import re
 
-__all__ = ["escaped", "head", "line", "numbered", "plural", "tail", "visible"]
+from codeeval._tables import plural
+
+__all__ = ["escaped", "head", "line", "numbered", "tail", "visible"]
 
 
 def visible(written: str) -> str:
@@ -67,11 +69,6 @@ def numbered(code: str) -> str:
 def escaped(shown: str) -> str:
     """Escape printable text for HTML, also inside an attribute."""
     return html.escape(shown, quote=True)
-
-
-def plural(count: int, noun: str) -> str:
-    """Count something: `1 problem`, `1,140 problems`."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 # Everything outside ASCII is looked at one by one: no character class covers exactly `str.isprintable`.

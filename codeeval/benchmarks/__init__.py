@@ -9,7 +9,8 @@ from __future__ import annotations
 import difflib
 import importlib
 import inspect
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, cast
 
 from codeeval.data import Source
@@ -82,12 +83,24 @@ def _function(name: str) -> Callable[..., object]:
     for entry_point in metadata.entry_points(group=_GROUP, name=name):
         return cast(Callable[..., object], entry_point.load())
     names = available()
-    close = [known for known in names if known.startswith(name.lower())]
-    close = close or difflib.get_close_matches(name.lower(), names, n=1)
-    guess = f" did you mean {' or '.join(map(repr, close))}?" if name and close else ""
-    raise ValueError(
-        f"no benchmark {name!r};{guess} There are {', '.join(names)}. Your own file: ProblemSet.from_rows(path)"
-    )
+    close = _meant(name, names)
+    guess = f"did you mean {' or '.join(map(repr, close))}? There are" if close else "there are"
+    raise ValueError(f"no benchmark {name!r}; {guess} {', '.join(names)}. Your own file: ProblemSet.from_rows(path)")
+
+
+def _meant(name: str, names: Iterable[str]) -> list[str]:
+    """Give the names that may be meant: the same but for dashes and "plus", or with this beginning, or similar."""
+    if not name:
+        return []
+    by_plain = {_plain(known): known for known in names}
+    if (same := by_plain.get(_plain(name))) is not None:
+        return [same]
+    begun = [known for known in names if known.startswith(name.lower())]
+    return begun or [by_plain[plain] for plain in difflib.get_close_matches(_plain(name), by_plain, n=1)]
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[-_ ./]", "", name.lower().replace("plus", "+"))
 
 
 def _check_options(name: str, function: Callable[..., object], options: Mapping[str, Any]) -> None:

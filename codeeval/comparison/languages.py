@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from codeeval import _display, _tables
+from codeeval._tables import plural
 from codeeval.card import Card, Format, merged_card, report_card, with_card
 from codeeval.metrics import PassAtK
 from codeeval.metrics._special import t_quantile
@@ -196,7 +197,8 @@ def _score(language: str, results: Results, k: int, suite: str | None) -> Langua
         notes.append(f"SCORE WITHHELD: {results.withheld}")
         found = Estimate(value=math.nan, per_problem=np.full(len(results.task_ids), np.nan))
     elif found.n_problems < len(results.task_ids):
-        notes.append(f"PARTIAL: {found.n_problems} of {len(results.task_ids)} problems have {k} judged samples.")
+        asked, verb = plural(len(results.task_ids), "problem"), "has" if found.n_problems == 1 else "have"
+        notes.append(f"PARTIAL: {found.n_problems} of {asked} {verb} {plural(k, 'judged sample')}.")
     return LanguageScore(
         language=language,
         score=found,

@@ -180,12 +180,13 @@ class Comparison:
     def _facts(self) -> list[tuple[str, str]]:
         same = sum(flip.same_code for flip in self.flips)
         of_these = f", {same} of them of the same program: the judging differs" if same else ""
+        differ = "differs" if len(self.flips) == 1 else "differ"
         facts = [
             ("p-value", f"{_tables.p_value(self.p_value)} ({self.test})"),
             ("tasks", f"{len(self.gained)} gained, {len(self.lost)} lost, {len(self.unchanged)} unchanged"),
             ("gained", _first(self.gained)),
             ("lost", _first(self.lost)),
-            ("verdicts", f"{len(self.flips)} differ{of_these}" if self.flips else ""),
+            ("verdicts", f"{len(self.flips)} {differ}{of_these}" if self.flips else ""),
             ("status", " · ".join(_shifts(self.status_a, self.status_b))),
         ]
         return [(label, value) for label, value in facts if value]
@@ -198,15 +199,17 @@ class Comparison:
 
     def _size(self) -> str:
         n = f"{self.n_a}" if self.n_a == self.n_b else f"{self.n_a} and {self.n_b}"
-        return f"{self.n_problems} problem{'s' * (self.n_problems != 1)}, n = {n}"
+        return f"{_tables.plural(self.n_problems, 'problem')}, n = {n}"
 
     def notes(self) -> list[str]:
         """Give what has to be known before the numbers are read: restrictions, what was not judged, what differs."""
         notes = [f"RESTRICTED to {self.restricted_to}."] if self.restricted_to else []
         if self.n_left_out:
-            notes.append(f"PARTIAL: {self.n_left_out} tasks left out: too few judged samples in one of the runs.")
+            left_out = _tables.plural(self.n_left_out, "task")
+            notes.append(f"PARTIAL: {left_out} left out: too few judged samples in one of the runs.")
         if any(self.n_unjudged):
-            notes.append(f"NOT JUDGED: {self.n_unjudged[0]} samples of a, {self.n_unjudged[1]} of b (our fault).")
+            of_a = _tables.plural(self.n_unjudged[0], "sample")
+            notes.append(f"NOT JUDGED: {of_a} of a, {self.n_unjudged[1]} of b (our fault).")
         ignored = [setting.name for setting in self.settings if setting.ignored]
         if ignored:
             notes.append(f"COMPARED ALL THE SAME, for you accept that these differ: {', '.join(ignored)}.")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Literal
 
-from codeeval._tables import shown
+from codeeval._tables import plural, shown
 from codeeval.comparison.settings import (
     DIGESTS,
     Kind,
@@ -85,10 +85,10 @@ class Common:
             return None
         parts = []
         if not len(a.task_ids) == len(b.task_ids) == len(self.task_ids):
-            size = f"the {len(self.task_ids)} common tasks of {len(a.task_ids)} and {len(b.task_ids)}"
+            size = f"the {plural(len(self.task_ids), 'common task')} of {len(a.task_ids)} and {len(b.task_ids)}"
             parts.append(size + self.other())
         if a.n_samples != b.n_samples:
-            parts.append(f"the first {first_n} of {a.n_samples} and {b.n_samples} samples per task")
+            parts.append(f"the first {first_n} of {a.n_samples} and {plural(b.n_samples, 'sample')} per task")
         return " and ".join(parts) or None
 
 

@@ -36,7 +36,7 @@ from codeeval.environments.installers import (
     run,
 )
 from codeeval.environments.interpreters import Interpreter, find
-from codeeval.environments.locks import Lock, locks, normalised
+from codeeval.environments.locks import Lock, how_to_get, locks, normalised
 from codeeval.errors import EnvironmentUnavailable
 
 __all__ = ["Environment", "build", "check", "described", "get", "remove"]
@@ -171,7 +171,7 @@ def check(
         found = _complete(lock_by_python, _folder(directory))
     if found is None:
         label = name if isinstance(name, str) else name.name
-        raise EnvironmentUnavailable(f"the environment {label!r} is not built; codeeval.environments.get({label!r})")
+        raise EnvironmentUnavailable(f"the environment {label!r} is not built; {how_to_get(name)}")
     lock = next(lock for lock in lock_by_python.values() if lock.digest() == found.lock_digest)
     said = _inspected(found.interpreter, lock.imports)
     return _version_faults(lock, said["packages"]) + [

@@ -141,12 +141,20 @@ def locks(name: str) -> dict[str, Lock]:
         import difflib
 
         close = difflib.get_close_matches(str(name), names(), 1)
-        meant = f"; did you mean {close[0]!r}?" if close else ""
+        meant = f"did you mean {close[0]!r}? There are" if close else "there are"
         raise ValueError(
-            f"no environment is called {name!r}; there are {', '.join(names())}{meant} "
+            f"no environment is called {name!r}; {meant} {', '.join(names())}. "
             "A lock file of your own: Lock.read('path/of/the/lock.txt')"
         )
     return {python: Lock.parse(text, name=name) for python, text in _texts()[name].items()}
+
+
+def how_to_get(name: str | Lock) -> str:
+    """Say which call gives an environment, and what that takes."""
+    disk_bytes = max(lock.disk_bytes for lock in ([name] if isinstance(name, Lock) else locks(name).values()))
+    size = f"; it takes about {disk_bytes / 1e9:.1f} GB" if disk_bytes else ""
+    shown = "lock" if isinstance(name, Lock) else repr(name)
+    return f"codeeval.environments.get({shown}) gives it, and builds it first where it is not there{size}"
 
 
 def named(name: str, python: str | None = None) -> Lock:

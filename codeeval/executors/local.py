@@ -15,6 +15,7 @@ import hashlib
 import json
 import logging
 import os
+import shutil
 import sys
 import threading
 import time
@@ -23,13 +24,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from codeeval._tables import plural
 from codeeval.errors import SandboxError, ToolchainMissing, WorkerLost
 from codeeval.executors.base import Executor
 from codeeval.languages import Language, get
 from codeeval.languages.doctor import examine
 from codeeval.languages.toolchain import Toolchain, find
 from codeeval.program import Execution, Program, Status, Strength
-from codeeval.sandbox import GUARANTEES, Sandbox
+from codeeval.sandbox import GUARANTEES, Sandbox, checked
 from codeeval.sandbox.guarantees import reasons, report_on
 from codeeval.sandbox.worker import (
     ENDLESS,
@@ -65,7 +67,8 @@ class LocalExecutor(Executor):
         languages: records of languages beyond those that `codeeval.languages.names()` gives, or in place of those.
 
     Raises:
-        ValueError: workers is no positive number.
+        ValueError: workers is no positive number, or `python` is the name of an environment.
+        TypeError: an argument is of another kind; says which.
     """
 
     def __init__(
@@ -80,17 +83,12 @@ class LocalExecutor(Executor):
     ) -> None:
         if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
             raise ValueError(f"workers must be a positive whole number, but got {workers!r}")
-        if isinstance(preload, str):
-            raise TypeError(f"preload must be a sequence of module names, but got the string {preload!r}")
         self.workers = workers
-        self.python = None if python is None else os.fspath(python)
-        self.preload = tuple(preload)
-        self.sandbox = sandbox or Sandbox()
-        self.env = dict(env or {})
-        self.languages = tuple(languages)
-        for language in self.languages:
-            if not isinstance(language, Language):
-                raise TypeError(f"languages must be Language records, but got {language!r:.200}")
+        self.python = _interpreter(python)
+        self.preload = _modules(preload)
+        self.sandbox = checked(sandbox)
+        self.env = _variables(env)
+        self.languages = _records(languages)
         setup = Setup(python=self.python, preload=self.preload, sandbox=self.sandbox, env=self.env)
         self._crew = _Crew(setup, self.languages)
 
@@ -164,6 +162,52 @@ class LocalExecutor(Executor):
             "languages": self.languages,
         }
         return _rebuild, (type(self), arguments)
+
+
+def _interpreter(python: object) -> str | None:
+    if python is None:
+        return None
+    if not isinstance(python, str | os.PathLike):
+        raise TypeError(f"python must be the path of an interpreter, as '/usr/bin/python3', but got {python!r:.80}")
+    path = os.fspath(python)
+    if os.path.dirname(path) or shutil.which(path):
+        return path
+    from codeeval.environments.locks import how_to_get, names  # asked where a name is given that is no program's
+
+    if path in names():
+        raise ValueError(f"python must be an interpreter, but {path!r} is an environment: {how_to_get(path)}")
+    return path
+
+
+def _modules(preload: object) -> tuple[str, ...]:
+    if isinstance(preload, str):
+        raise TypeError(f"preload must be a sequence of module names, but got the string {preload!r}")
+    found = tuple(preload) if isinstance(preload, Iterable) else (None,)
+    if not all(isinstance(name, str) for name in found):
+        raise TypeError(f"preload must be a sequence of module names, as ['numpy'], but got {preload!r:.80}")
+    return found
+
+
+def _variables(env: object) -> dict[str, str]:
+    if env is None:
+        return {}
+    if not isinstance(env, Mapping):
+        raise TypeError(f"env must map names to values, as {{'A': '1'}}, but got {env!r:.80}")
+    for name, value in env.items():
+        if not isinstance(name, str) or not isinstance(value, str):
+            raise TypeError(f"env must map strings to strings, as {{'A': '1'}}, but got {name!r:.80}: {value!r:.80}")
+    return dict(env)
+
+
+def _records(languages: object) -> tuple[Language, ...]:
+    if isinstance(languages, Language | str) or not isinstance(languages, Iterable):
+        meant = "[language]" if isinstance(languages, Language) else "[Language(…)]; ours need not be named"
+        raise TypeError(f"languages must be a list of Language records, but got {languages!r:.80}; write {meant}")
+    found = tuple(languages)
+    for language in found:
+        if not isinstance(language, Language):
+            raise TypeError(f"languages must be Language records, but got {language!r:.200}")
+    return found
 
 
 def available_cores() -> int:
@@ -425,7 +469,7 @@ class _Shift:
                 raise
             self.size = len(self.busy)
             self.again.append((index, program))
-            _log.warning("going on with %d workers: %s", self.size, error)
+            _log.warning("going on with %s: %s", plural(self.size, "worker"), error)
             return
         self.busy[worker.connection] = worker
         try:

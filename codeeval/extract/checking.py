@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from codeeval._tables import plural
 from codeeval.extract.cleaning import cleaned
 from codeeval.extract.extraction import Extractor, applied, of_raw_text
 from codeeval.extract.names import default_extractor, extractor_named
@@ -35,6 +36,8 @@ class SyntaxReport:
     "Tasks of samples that are not among the problems."
     short: tuple[tuple[str, int], ...] = ()
     "Tasks with fewer samples than were wanted, and how many they have; those without any are `missing`."
+    n_fenced: int = 0
+    "How many of the unparsable hold ``` fences, which the extractor left in; 0 where it takes code out of them."
 
     @property
     def is_clean(self) -> bool:
@@ -42,7 +45,7 @@ class SyntaxReport:
         return not any(getattr(self, name) for name in _FOUND)
 
     def __str__(self) -> str:
-        lines = [f"{self.n_samples:,} samples" + (": nothing found" if self.is_clean else "")]
+        lines = [plural(self.n_samples, "sample") + (": nothing found" if self.is_clean else "")]
         for name in _FOUND:
             found = getattr(self, name)
             if found:
@@ -50,6 +53,11 @@ class SyntaxReport:
                     entry if isinstance(entry, str) else f"{entry[0]}[{entry[1]}]" for entry in found[:10]
                 )
                 lines.append(f"{name:<10} {len(found):>6,}  {shown}{', …' if len(found) > 10 else ''}")
+        if 2 * self.n_fenced > len(self.unparsable):
+            verb = "holds" if self.n_fenced == 1 else "hold"
+            lines.append(
+                f"{self.n_fenced:,} of the unparsable {verb} ``` fences; pass extractor='codeeval' to take the code out"
+            )
         return "\n".join(lines)
 
 
@@ -82,7 +90,7 @@ def syncheck(
     n_by_task = dict.fromkeys(known, 0)
     empty, unparsable, truncated = [], [], []
     unknown: dict[str, None] = {}
-    n = 0
+    n = n_fenced = 0
     for place, row in located(samples):
         n += 1
         sample = row if isinstance(row, Sample) else sample_of(place, row, n_by_task)
@@ -97,6 +105,7 @@ def syncheck(
             empty.append(name)
         elif problem.language == "python" and parse(code) is None:
             unparsable.append(name)
+            n_fenced += "```" in code
         if sample.metadata.get("finish_reason") in _CUT_OFF or cleaned(sample.completion).is_truncated:
             truncated.append(name)
     return SyntaxReport(
@@ -105,6 +114,7 @@ def syncheck(
         short=tuple((task_id, found) for task_id, found in n_by_task.items() if 0 < found < (n_samples or 0)),
         empty=tuple(empty),
         unparsable=tuple(unparsable),
+        n_fenced=n_fenced,
         truncated=tuple(truncated),
         unknown=tuple(unknown),
     )

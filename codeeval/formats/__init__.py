@@ -13,6 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
+from codeeval._tables import plural
 from codeeval.errors import ResultsError, SamplingError
 from codeeval.extract import continuation
 from codeeval.formats.bigcodebench import (
@@ -291,7 +292,8 @@ def _bigcode_rows(
         raise SamplingError(f"{name}: a list of lists has no task ids; pass the problems that it was generated for")
     if len(generations) != len(problems):
         raise SamplingError(
-            f"{name}: wanted programs for {len(problems)} problems, but got {len(generations)} lists; "
+            f"{name}: wanted programs for {plural(len(problems), 'problem')}, "
+            f"but got {plural(len(generations), 'list')}; "
             "pass the very problems that it was generated for, such as problems[:10]"
         )
     for number, (problem, programs) in enumerate(zip(problems, generations, strict=True)):

@@ -60,8 +60,11 @@ def get(name: str, languages: Iterable[Language] = ()) -> Language:
     known_names = sorted({*names(), *(language.name for language in languages)})
     aliases = {alias: language.name for language in LANGUAGES for alias in (*language.aliases, language.name)}
     close = list(dict.fromkeys(aliases[a] for a in difflib.get_close_matches(wanted, aliases, n=2)))
-    guess = f" did you mean {' or '.join(map(repr, close))}?" if close else ""
-    raise ValueError(f"no language {name!r};{guess} There are {', '.join(known_names)}")
+    guess = f"did you mean {' or '.join(map(repr, close))}? There are" if close else "there are"
+    raise ValueError(
+        f"no language {name!r}; {guess} {', '.join(known_names)}. "
+        "A record of your own: LocalExecutor(languages=[record])"
+    )
 
 
 def names() -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from codeeval.errors import SandboxError, SandboxUnavailable, ToolchainMissing
 from codeeval.languages.record import Language
 from codeeval.languages.toolchain import Toolchain, find
 from codeeval.program import Check, Execution, Program, Status, Strength
-from codeeval.sandbox import Sandbox
+from codeeval.sandbox import Sandbox, checked
 from codeeval.sandbox.worker import Setup, Worker, message_of
 
 __all__ = ["Diagnoses", "Diagnosis", "doctor", "examine"]
@@ -130,7 +130,7 @@ def doctor(
         languages = [languages]
     wanted = names() if languages is None else languages
     records = [(get(each) if isinstance(each, str) else each).under(protocol) for each in wanted]
-    setup = Setup(sandbox=sandbox or Sandbox(), python=python)
+    setup = Setup(sandbox=checked(sandbox), python=python)
     return Diagnoses(_diagnose(record, setup) for record in records)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from codeeval import _display, _tables
-from codeeval._display.untrusted import plural
+from codeeval._tables import plural
 from codeeval.errors import require
 from codeeval.jsonl import open_text
 from codeeval.leaderboard.ratings import RatedModels, rated_models

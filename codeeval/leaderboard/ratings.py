@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from codeeval import _display, _tables
-from codeeval._display.untrusted import plural
+from codeeval._tables import plural
 from codeeval.metrics.ratings import Ratings
 
 __all__ = ["RatedModels", "Rating", "rated_models"]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -14,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from codeeval._tables import flattened
+from codeeval._tables import flattened, plural
 from codeeval.benchmarks.bigcodebench import DOMAINS
 from codeeval.errors import NotComparable, ResultsError
 from codeeval.formats import BigCodeBenchFile, read_results
@@ -71,6 +72,7 @@ def leaderboard(
         return _public_board(Path(source).expanduser(), renamed, known, by_task)
     else:
         entries = list(_of_folder(Path(source).expanduser(), subset))
+    _refuse_unknown_names(renamed, [entry.model for entry in entries])
     entries = [entry.named(renamed.get(entry.model, entry.model)) for entry in entries]
     return _board(entries, None if tasks is None else list(tasks), known, by_task)
 
@@ -224,7 +226,9 @@ def _board(
             passed[row] = [entry.shares.get(task_id, math.nan) for task_id in task_ids]
             n_missing = int(np.count_nonzero(np.isnan(passed[row])))
             why = entry.withheld or (
-                f"no verdict on {n_missing} of {len(task_ids)} tasks" if n_missing > len(task_ids) / 100 else ""
+                f"no verdict on {n_missing} of {plural(len(task_ids), 'task')}"
+                if n_missing > len(task_ids) / 100
+                else ""
             )
             if why:
                 remarks.append(f"SCORE WITHHELD of {entry.model} on {split}: {why}")
@@ -232,7 +236,7 @@ def _board(
                 scores[row, column] = float(np.nanmean(passed[row]))
         solved[split] = Solved(task_ids=tuple(task_ids), passed=passed)
     return Leaderboard(
-        name=" · ".join(benchmarks) if tasks is None else f"{len(tasks)} tasks of {' · '.join(benchmarks)}",
+        name=" · ".join(benchmarks) if tasks is None else f"{plural(len(tasks), 'task')} of {' · '.join(benchmarks)}",
         models=models,
         splits=splits,
         scores=scores,
@@ -269,7 +273,8 @@ def _task_ids(entries: Sequence[_Entry], tasks: Sequence[str] | None) -> list[st
         for entry in entries:
             if not set(tasks) & entry.shares.keys():
                 raise NotComparable(
-                    f"{entry.place} has none of the {len(tasks)} tasks; it has {len(entry.shares)} others"
+                    f"{entry.place} has no task of the {len(tasks)} asked for; "
+                    f"it has {plural(len(entry.shares), 'other')}"
                 )
         return list(tasks)
     largest = max(entries, key=lambda entry: len(entry.shares))
@@ -317,6 +322,7 @@ def _public_board(
             "results of one model go into a folder or a mapping: leaderboard({'model': path})",
             path=path,
         )
+    _refuse_unknown_names(names, rows)
     models = tuple(names.get(model, model) for model in rows)
     if len(set(models)) < len(models):
         raise ValueError(
@@ -338,6 +344,14 @@ def _public_board(
         info=MappingProxyType(about),
         domains=domains,
     )
+
+
+def _refuse_unknown_names(names: Mapping[str, str], models: Collection[str]) -> None:
+    for name in names:
+        if name not in models:
+            close = difflib.get_close_matches(name, models, n=1)
+            guess = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(dict.fromkeys(models))}"
+            raise ValueError(f"names renames {name!r}, but no model is called so; {guess}")
 
 
 def _is_public(row: object) -> bool:

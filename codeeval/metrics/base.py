@@ -5,12 +5,13 @@ from __future__ import annotations
 import abc
 import logging
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
+from codeeval._tables import plural
 from codeeval.metrics._draws import floats
 from codeeval.metrics.intervals import Clustered, Interval, IntervalName, PlusFour, interval_of
 from codeeval.results import Estimate, Results, Tags
@@ -123,7 +124,7 @@ class ScorePerK(abc.ABC):
     "What an estimate is called, with `{k}` in it."
 
     def __init__(self, *ks: int, suite: str | None = None, interval: Interval | IntervalName = "plus-four") -> None:
-        self.ks = whole_numbers(type(self).__name__, ks)
+        self.ks = checked_ks(type(self).__name__, ks)
         self.suite = suite
         self.interval = interval_of(interval)
 
@@ -177,7 +178,19 @@ def shown(metric: object, *arguments: object, **options: object) -> str:
     return f"{type(metric).__name__}({', '.join([*map(repr, arguments), *given])})"
 
 
-def whole_numbers(metric: str, numbers: Iterable[int], *, name: str = "k") -> tuple[int, ...]:
+def checked_ks(metric: str, ks: Sequence[object]) -> tuple[int, ...]:
+    """Check the k that a metric was made with; see `whole_numbers`.
+
+    Raises:
+        ValueError: there is none, one is no whole number ≥ 1, or they came as a list.
+    """
+    if len(ks) == 1 and isinstance(ks[0], list | tuple | range | np.ndarray):
+        inside = ", ".join(map(str, ks[0])) if 0 < len(ks[0]) <= 8 else "1, 10"
+        raise ValueError(f"{metric} takes one or more k, but got {ks[0]!r:.80}; write {metric}({inside})")
+    return whole_numbers(metric, ks)
+
+
+def whole_numbers(metric: str, numbers: Iterable[object], *, name: str = "k") -> tuple[int, ...]:
     """Check a metric's k: one or more whole numbers ≥ 1.
 
     Raises:
@@ -186,10 +199,12 @@ def whole_numbers(metric: str, numbers: Iterable[int], *, name: str = "k") -> tu
     given = tuple(numbers)
     if not given:
         raise ValueError(f"{metric} needs at least one {name}, as in {metric}(1, 10)")
+    checked = []
     for number in given:
         if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 1:
             raise ValueError(f"{metric} takes whole numbers {name} ≥ 1, but got {number!r}")
-    return tuple(int(number) for number in given)
+        checked.append(int(number))
+    return tuple(checked)
 
 
 def _clusters(interval: Interval, results: Results | None, size: int) -> npt.NDArray[np.int64]:
@@ -200,7 +215,7 @@ def _clusters(interval: Interval, results: Results | None, size: int) -> npt.NDA
             f"{interval!r} finds its clusters in results; pass them: mean_over_problems(…, results=results)"
         )
     if len(results.task_ids) != size:
-        raise ValueError(f"there are {size} scores, but the results have {len(results.task_ids)} problems")
+        raise ValueError(f"there are {size} scores, but the results have {plural(len(results.task_ids), 'problem')}")
     known = [results.tags.get(task_id, {}) for task_id in results.task_ids]
     if not any(interval.tag in tags for tags in known):
         # A warning, for an exception at the end of a run would cost more than an interval.

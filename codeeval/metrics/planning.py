@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from codeeval._tables import plural
 from codeeval.metrics._special import normal_cdf, normal_quantile
 
 __all__ = ["Plan", "plan"]
@@ -30,7 +31,7 @@ class Plan:
 
     def __str__(self) -> str:
         return (
-            f"{self.problems:,} problems, n = {self.n}: a true difference of {self.difference:.1%} is found "
+            f"{plural(self.problems, 'problem')}, n = {self.n}: a true difference of {self.difference:.1%} is found "
             f"{self.power:.0%} of the time; the smallest one to be found reliably is {self.minimum_detectable:.1%} "
             f"({self.assumptions})"
         )

@@ -14,6 +14,7 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from codeeval._tables import plural
 from codeeval.metrics._draws import floats
 from codeeval.metrics.uncertainty import times_drawn
 
@@ -122,7 +123,7 @@ class RankCorrelation:
     "How many models both have a score of."
 
     def __str__(self) -> str:
-        return f"Spearman {self.spearman:.3f}, Kendall {self.kendall:.3f} ({self.n} models)"
+        return f"Spearman {self.spearman:.3f}, Kendall {self.kendall:.3f} ({plural(self.n, 'model')})"
 
 
 def rank_correlation(a: npt.ArrayLike, b: npt.ArrayLike) -> RankCorrelation:

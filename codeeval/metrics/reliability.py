@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from codeeval.metrics._draws import Floats, Ints, all_from, by_distinct_pair, counts, floats, pairs
-from codeeval.metrics.base import ScorePerK, labelled, mean_over_problems, shown, whole_numbers
+from codeeval.metrics.base import ScorePerK, checked_ks, labelled, mean_over_problems, shown, whole_numbers
 from codeeval.metrics.intervals import Interval, IntervalName, interval_of
 from codeeval.results import Estimate, Results
 
@@ -204,7 +204,7 @@ class GPassAtK:
         suite: str | None = None,
         interval: Interval | IntervalName = "plus-four",
     ) -> None:
-        self.ks = whole_numbers("GPassAtK", ks)
+        self.ks = checked_ks("GPassAtK", ks)
         self.tau = tuple(map(float, np.atleast_1d(floats("tau", tau))))
         _needed(1, np.array(self.tau))
         self.suite, self.interval = suite, interval_of(interval)

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from codeeval.metrics._draws import counts, floats
-from codeeval.metrics.base import labelled, mean_over_problems, shown, whole_numbers
+from codeeval.metrics.base import checked_ks, labelled, mean_over_problems, shown, whole_numbers
 from codeeval.metrics.intervals import Interval, IntervalName, interval_of
 from codeeval.metrics.per_problem import executions_of, judged_by_problem
 from codeeval.program import Status
@@ -235,7 +235,7 @@ class MajorityAtK:
         suite: str | None = None,
         interval: Interval | IntervalName = "plus-four",
     ) -> None:
-        self.ks = whole_numbers("MajorityAtK", ks)
+        self.ks = checked_ks("MajorityAtK", ks)
         _check_draws(draws)
         self.output: Output = Evidence(suite=suite) if output is None else output
         self.draws, self.seed = draws, seed
@@ -325,7 +325,7 @@ class BestAtK:
         suite: str | None = None,
         interval: Interval | IntervalName = "plus-four",
     ) -> None:
-        self.ks = whole_numbers("BestAtK", ks)
+        self.ks = checked_ks("BestAtK", ks)
         if isinstance(selector, type) or not (callable(selector) or isinstance(selector, JointSelector)):
             raise ValueError(f"a selector is a function of an attempt or has a method scores, but got {selector!r}")
         self.selector = selector

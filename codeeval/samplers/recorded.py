@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from codeeval._tables import plural
 from codeeval.errors import SamplingError
 from codeeval.problem import Problem
 from codeeval.sample import Sample
@@ -50,10 +51,11 @@ class RecordedSampler:
         if len(unknown) == len(samples_by_id):
             example = next(iter(task_ids), "")
             seen = f"; the tasks there are {unknown[0]!r} …, the problems' {example!r} …" if unknown else ""
-            raise SamplingError(f"{self._label}: no completion for any of the {len(problems)} problems{seen}")
+            asked = "the problem" if len(problems) == 1 else f"any of the {len(problems)} problems"
+            raise SamplingError(f"{self._label}: no completion for {asked}{seen}")
         if unknown and not self._ignore_unknown:
             hint = "pass ignore_unknown=True to score against a subset"
-            raise unknown_task(f"{self._label}, {len(unknown)} unknown tasks", unknown[0], task_ids, hint)
+            raise unknown_task(f"{self._label}, {plural(len(unknown), 'unknown task')}", unknown[0], task_ids, hint)
 
     def n_available(self, problems: Sequence[Problem]) -> int:
         """Give the largest number of samples that any of the problems has.

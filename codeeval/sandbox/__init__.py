@@ -128,6 +128,20 @@ class Sandbox:
         return report
 
 
+def checked(sandbox: Sandbox | None) -> Sandbox:
+    """Give a sandbox, the default one for None.
+
+    Raises:
+        TypeError: it is no `Sandbox`; says what to write.
+    """
+    if sandbox is not None and not isinstance(sandbox, Sandbox):
+        raise TypeError(
+            f"sandbox must be a Sandbox or None, but got {sandbox!r:.80}; write sandbox=Sandbox() for what this "
+            "machine gives, or sandbox=Sandbox.strict() for every guarantee or nothing"
+        )
+    return sandbox or Sandbox()
+
+
 def report(sandbox: Sandbox | None = None, *, python: str | None = None) -> Report:
     """Find out, by starting a worker, which guarantees hold on this machine.
 
@@ -140,7 +154,7 @@ def report(sandbox: Sandbox | None = None, *, python: str | None = None) -> Repo
     """
     from codeeval.sandbox.worker import Setup, Worker
 
-    worker = Worker(Setup(sandbox=sandbox or Sandbox(), python=python))
+    worker = Worker(Setup(sandbox=checked(sandbox), python=python))
     try:
         facts = worker.introduction()
     finally:

@@ -1,0 +1,57 @@
+"""Arguments that several functions take: what is none of them is named where a newcomer still sees which one it was."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import os
+import re
+from collections.abc import Collection, Sequence
+
+__all__ = ["call_of", "refuse_other_metrics", "refuse_other_paths", "similar_id"]
+
+
+def refuse_other_metrics(metrics: object) -> None:
+    """Refuse what is no sequence of metrics.
+
+    Raises:
+        TypeError: it is none, or holds what is no metric; says what may be meant.
+    """
+    if isinstance(metrics, str) or not isinstance(metrics, Sequence):
+        remedy = _metric_named(metrics) or repr(metrics)[:60]
+        raise TypeError(f"metrics must be a sequence of metrics, but got {metrics!r:.200}; did you mean [{remedy}]?")
+    for metric in metrics:
+        if isinstance(metric, type) or not callable(metric) or not hasattr(metric, "min_samples"):
+            named = call_of(metric) if isinstance(metric, type) else _metric_named(metric)
+            remedy = f"; did you mean {named}?" if named else ""
+            raise TypeError(f"a metric is a callable with min_samples, but got {metric!r:.200}{remedy}")
+
+
+def refuse_other_paths(name: str, path: object, example: str) -> None:
+    """Refuse what is no path; `name` is the argument, `example` what to write.
+
+    Raises:
+        TypeError: it is none.
+    """
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"{name} must be the path of a run directory, as {example}, but got {path!r:.80}")
+
+
+def call_of(cls: type) -> str:
+    """Write the call that makes one, with … where it needs arguments."""
+    try:
+        kinds = [p.kind for p in inspect.signature(cls).parameters.values() if p.default is p.empty]
+    except (TypeError, ValueError):
+        kinds = []
+    return f"{cls.__name__}({'…' if set(kinds) - {inspect.Parameter.VAR_KEYWORD} else ''})"
+
+
+def similar_id(task_id: str, known: Collection[str]) -> str:
+    """Say which task id may be meant, or what they look like."""
+    close = difflib.get_close_matches(task_id, known, n=1)
+    return f"did you mean {close[0]!r}?" if close else f"its ids look like {next(iter(known), '')!r}"
+
+
+def _metric_named(name: object) -> str:
+    found = re.fullmatch(r"pass@([1-9]\d*)", name) if isinstance(name, str) else None
+    return f"PassAtK({found[1]})" if found else ""
