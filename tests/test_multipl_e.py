@@ -213,7 +213,7 @@ JS: dict[str, Any] = TS | {
 
 def statuses(problems: ce.ProblemSet, completions: list[str], **options: Any) -> list[ce.Status]:
     (diagnosis,) = ce.languages.doctor([problems[0].language])
-    if not diagnosis:
+    if diagnosis.state == "missing":
         pytest.skip(f"{diagnosis.language.title}: {diagnosis.message}")
     samples = [
         ce.Sample(task_id="HumanEval_53_add", completion=text, index=index) for index, text in enumerate(completions)

@@ -72,9 +72,10 @@ JAVASCRIPT = Language(
     ),
     packages={"apt": "nodejs"},
     protocols={
-        "qwen": {"ending": _NODE_SILENT},
+        "qwen": {"ending": _NODE_SILENT, "epilogue": ""},
         "humanevalpack": {
             "ending": _NODE_SILENT,
+            "epilogue": "",
             "run_limits": Limits(cpu_s=10, wall_s=60, threads=256),
             "files": {"js-md5": ("/usr/lib/node_modules/js-md5", "/usr/local/lib/node_modules/js-md5")},
             "env": {"NODE_PATH": "{js-md5}/.."},
@@ -174,7 +175,8 @@ lu = require('luaunit')
 function test_humaneval()
     lu.assertEquals(add({1, 2}), 3)
 end
-os.exit(lu.LuaUnit.run())
+local failed = lu.LuaUnit.run()
+if failed ~= 0 then os.exit(failed) end
 """
 
 LUA = Language(
@@ -229,7 +231,7 @@ PERL = Language(
         fault=_FAULT + r"|^Can't locate Test/Deep\.pm",
     ),
     stop=("\nsub", "\n#", "\n\n"),
-    epilogue='print "{token}\\n";',
+    epilogue='print "\\n{token}\\n";',  # tests end in the middle of a line: they print `ok!`
     version=("{perl}", "-e", "print $^V"),
     self_test=SelfTest(passing=_PERL_TEST % "0", wrong=_PERL_TEST % "1", broken=_PERL_TEST % "0 + (;"),
     packages={"apt": "perl libtest-deep-perl"},
@@ -331,7 +333,7 @@ BASH = Language(
     run_limits=Limits(cpu_s=15, wall_s=60, processes=64),
     ending=Ending(compile_stderr=r"syntax error", memory=r"cannot allocate|Cannot allocate memory", fault=_FAULT),
     stop=("\n}",),
-    epilogue='echo "{token}"',
+    epilogue='[ $? = 0 ] && echo "{token}"',  # otherwise it would end well whatever the tests came to
     version=("{bash}", "--version"),
     self_test=SelfTest(passing=_BASH_TEST % "0", wrong=_BASH_TEST % "1", broken=_BASH_TEST % "0 (; do"),
     packages={"apt": "bash bc"},

@@ -97,10 +97,14 @@ class SourceSuite:
         if sealed:
             if proof:
                 raise ValueError("proof=… names a line that the tests print, sealed=True makes one; give one of them")
-            if not record.epilogue:
-                raise ValueError(f"{record.title} has no statement to seal tests with; use proof=…, or sealed=False")
+            sealing = record.under(protocol)
+            if not sealing.epilogue:
+                rules = "" if protocol == "default" else f" under the protocol {protocol!r}"
+                raise ValueError(
+                    f"{record.title} has no statement to seal tests with{rules}; use proof=…, or sealed=False"
+                )
             proof = "tests-are-through-" + hashlib.sha256(tests.encode("utf-8", "surrogatepass")).hexdigest()[:24]
-            tests = f"{tests.rstrip()}\n{record.epilogue.replace('{token}', proof)}\n"
+            tests = sealing.seal(tests, proof)
         return cls(
             tests=tests,
             language=record.name,
