@@ -221,7 +221,7 @@ OCAML = Language(
         fault=r"Cannot find file stdlib",
     ),
     stop=("\n\n", "\n(*", "\ntype", "\nlet"),
-    epilogue='let () = print_endline "{token}"',
+    epilogue=r'let () = print_endline "\n{token}"',
     version=("{ocaml}", "-version"),
     self_test=SelfTest(
         passing="let add a b = a + b\nlet () = assert (add 1 2 = 3)\n",
@@ -395,7 +395,10 @@ def test_doctor_tells_what_works_what_is_broken_and_what_is_missing(executor: ce
         ({"epilogue": "# {token}"}, "ended as early_exit"),
         ({"epilogue": 'echo "{token}"'}, "the program that must fail ended as passed (self-test-is-through) with the"),
         ({"self_test": SelfTest(passing="exit 0", wrong="false", broken="(")}, "lets its end be reached"),
-        ({"self_test": SelfTest(passing="printf x", wrong="false", broken="(")}, "ends with a whole line"),
+        (
+            {"self_test": SelfTest(passing="printf x", wrong="false", broken="(")},
+            "Language.epilogue, which begins a new line",
+        ),
     ],
 )
 def test_an_epilogue_that_proves_nothing_breaks_its_language(changes: dict[str, Any], told: str) -> None:

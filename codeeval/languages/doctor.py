@@ -217,7 +217,7 @@ def _complaint(worker: Worker, toolchain: Toolchain) -> str:
     if is_by_epilogue:
         return (
             f"the program that must pass {ended} with the epilogue behind it, and passes without; check "
-            "Language.epilogue, and that self_test.passing lets its end be reached and ends with a whole line"
+            "Language.epilogue, which begins a new line, and that self_test.passing lets its end be reached"
         )
     if ended:
         packages = "; ".join(f"{manager}: {names}" for manager, names in language.packages.items())

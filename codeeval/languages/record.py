@@ -123,7 +123,8 @@ class Language:
     stop: tuple[str, ...] = ()
     "Strings at which a base model's continuation has left the function."
     epilogue: str = ""
-    "A statement that prints `{token}` where it stands last, so that tests can show that their end was reached."
+    """A statement that prints `{token}` on a line of its own where it stands last, so that tests can show that their
+    end was reached. It begins a new line, since what the program printed may not have ended its last one."""
     cache: str = ""
     "The directory, in the work directory, where the compiler keeps what it has found out about its libraries."
     cache_source: str = ""
