@@ -28,17 +28,17 @@ from codeeval.metrics import mean_over_problems, pass_at_k
 from codeeval.program import Status
 from codeeval.results import Results
 from codeeval.sample import Attempt
-from codeeval.store import load_results
+from codeeval.store import Run, results_of
 
 __all__ = ["report"]
 
 
 def report(
-    results: Results | str | os.PathLike[str],
+    results: Run,
     path: str | os.PathLike[str],
     *,
     title: str | None = None,
-    baseline: Results | str | os.PathLike[str] | None = None,
+    baseline: Run | None = None,
 ) -> Path:
     """Write results as one HTML file that can be mailed, archived and printed.
 
@@ -66,20 +66,12 @@ def report(
         raise ResultsError(
             f"cannot write the report {target}: there is no folder {target.parent}; make it first", path=target
         )
-    page = _page(_read(results), title, baseline)
+    page = _page(results_of(results, "results", None), title, baseline)
     try:
         _write(target, page)
     except OSError as error:
         raise ResultsError(f"cannot write the report {target}: {error.strerror or error}", path=target) from error
     return target
-
-
-def _read(results: Results | str | os.PathLike[str]) -> Results:
-    if isinstance(results, Results):
-        return results
-    if not isinstance(results, str | os.PathLike):
-        raise TypeError(f"results must be Results or the path of a run directory, but got {results!r:.200}")
-    return load_results(results)
 
 
 def _write(target: Path, page: str) -> None:
@@ -94,7 +86,7 @@ def _write(target: Path, page: str) -> None:
         scratch.unlink(missing_ok=True)
 
 
-def _page(results: Results, title: str | None, baseline: Results | str | os.PathLike[str] | None) -> str:
+def _page(results: Results, title: str | None, baseline: Run | None) -> str:
     shown = escaped(line(benchmark_name(results.manifest) if title is None else title, 200))
     sections = [
         *_scores(results),
@@ -208,7 +200,7 @@ def _endings(results: Results) -> Iterator[str]:
         yield _section("How attempts ended", *bars)
 
 
-def _comparison(results: Results, baseline: Results | str | os.PathLike[str] | None) -> Iterator[str]:
+def _comparison(results: Results, baseline: Run | None) -> Iterator[str]:
     if baseline is None:
         return
     compared = compare(baseline, results, names=("baseline", "this run"))

@@ -36,10 +36,23 @@ from codeeval.program import Execution
 from codeeval.results import Estimate, Results, Tags
 from codeeval.sample import Attempt, Sample
 
-__all__ = ["SCHEMA", "ExecutionRecord", "RunDirectory", "load_results", "read_executions", "read_samples", "score"]
+__all__ = [
+    "SCHEMA",
+    "ExecutionRecord",
+    "Run",
+    "RunDirectory",
+    "load_results",
+    "read_executions",
+    "read_samples",
+    "results_of",
+    "score",
+]
 
 SCHEMA = 1
 """The version of the files' layout; a directory with a newer one is refused."""
+
+Run = Results | str | os.PathLike[str]
+"""Results, or the path of a run directory that holds them."""
 
 SampleKey = tuple[str, int]
 """(task_id, index)"""
@@ -270,6 +283,25 @@ def load_results(path: str | os.PathLike[str], metrics: Iterable[Metric] | None 
     if metrics is None:
         metrics = [PassAtK(*(k for k in (1, 10, 100) if k <= max(1, manifest["n_samples"])))]
     return score(manifest, manifest["task_ids"], attempts, metrics, _read_tags(directory))
+
+
+def results_of(run: Run, name: str, metrics: Iterable[Metric] | None = ()) -> Results:
+    """Give results as they are, or those in a run directory, for functions that take either.
+
+    Args:
+        run: results, or the path of a run directory.
+        name: what the caller's argument is called, for the message.
+        metrics: what is computed of a run directory; see `load_results`.
+
+    Raises:
+        TypeError: it is neither.
+        ResultsError: the directory can't be read; says why.
+    """
+    if isinstance(run, Results):
+        return run
+    if not isinstance(run, str | os.PathLike):
+        raise TypeError(f"{name} must be Results or the path of a run directory, but got {run!r:.120}")
+    return load_results(run, metrics)
 
 
 def read_samples(path: str | os.PathLike[str]) -> tuple[dict[str, Any], list[Sample]]:

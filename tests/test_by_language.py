@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 import codeeval as ce
 from codeeval.program import Status
+from codeeval.testing import FakeExecutor
 
 PASSED, FAILED, BROKEN, LATE, OURS = (
     Status.PASSED,
@@ -98,6 +100,21 @@ def test_results_of_several_languages_are_split() -> None:
     assert {name: score.score.value for name, score in table.items()} == {"go": 0.5, "rust": 1.0}
 
 
+def test_run_directories_stand_for_their_results(tmp_path: Path) -> None:
+    problem = ce.Problem.from_source("add/0", "true\n", "true", "bash", canonical_solution="true\n")
+    results = ce.evaluate(
+        ce.ProblemSet([problem]),
+        ce.CanonicalSampler(),
+        FakeExecutor(lambda program: ce.Execution(status=PASSED)),
+        out=tmp_path / "bash",
+        cache=False,
+    )
+
+    for given in ({"bash": tmp_path / "bash"}, str(tmp_path / "bash"), {"bash": str(tmp_path / "bash")}):
+        table = ce.by_language(given)
+        assert table.to_dict() == ce.by_language({"bash": results}).to_dict()
+
+
 def test_withheld_scores_stay_withheld_and_leave_no_average() -> None:
     table = ce.by_language({"lua": results(tasks(PASSED)), "js": results(tasks(PASSED, OURS), withheld="too many")})
 
@@ -133,7 +150,9 @@ def test_k_and_suite_choose_the_score() -> None:
     [
         ({}, ValueError, "one language at least"),
         ([1], TypeError, r"takes \{language: results\}"),
-        ({"lua": 0.5}, TypeError, "but 'lua' has 0.5"),
+        ({"lua": 0.5}, TypeError, "'lua' must be Results or the path of a run directory, but got 0.5"),
+        ({"lua": "no/such/run"}, ce.ResultsError, "no/such/run"),
+        ("no/such/run", ce.ResultsError, "no/such/run"),
     ],
 )
 def test_what_is_no_results_is_refused(given: Any, error: type[Exception], message: str) -> None:

@@ -314,6 +314,25 @@ class TestFailures:
 
         assert "end of stderr" not in repr(_display.Failures([attempt]))
 
+    def test_text_has_the_last_lines_of_each_stream_and_says_how_many_are_left_out(self) -> None:
+        execution = Execution(
+            status=Status.FAILED,
+            stdout="".join(f"out {number}\n" for number in range(2000)),
+            stderr="".join(f"err {number}\n" for number in range(11)),
+        )
+        failures = _display.Failures([ended(execution)])
+
+        lines = repr(failures).splitlines()
+
+        last = [f"    out {number}" for number in range(1990, 2000)]
+        assert lines[-12:] == ["  tests, end of stdout:", "    … 1,990 lines left out", *last]
+        assert lines[-24:-22] == ["  tests, end of stderr:", "    … 1 line left out"]
+        assert "out 1900" in failures._repr_html_()
+
+    @pytest.mark.parametrize("written", ["", "a", "\n\na\nb\n\n", "\n".join("0123456789"), "a\r\nb"])
+    def test_an_end_that_is_short_is_whole(self, written: str) -> None:
+        assert untrusted.tail(written, 100, lines=10) == untrusted.tail(written, 100)
+
     def test_a_suite_that_passed_is_not_blamed(self) -> None:
         good, bad = Execution(status=Status.PASSED, stderr="fine"), Execution(status=Status.CRASHED, signal=11)
         attempt = Attempt(sample=Sample(task_id="a", completion=""), code="x", executions={"base": good, "plus": bad})

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import pickle
+import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -220,7 +221,7 @@ OCAML = Language(
         fault=r"Cannot find file stdlib",
     ),
     stop=("\n\n", "\n(*", "\ntype", "\nlet"),
-    epilogue='let () = print_endline "{token}"',
+    epilogue=r'let () = print_endline "\n{token}"',
     version=("{ocaml}", "-version"),
     self_test=SelfTest(
         passing="let add a b = a + b\nlet () = assert (add 1 2 = 3)\n",
@@ -357,6 +358,7 @@ def broken_language(**changes: object) -> Language:
         title="Shell",
         tools={"sh": ("sh",)},
         run=("{sh}", "{main}"),
+        epilogue='[ $? = 0 ] && echo "{token}"',
         version=("{sh}", "-c", "echo shell 1"),
         ending=Ending(compile_stderr="Syntax error|syntax error"),
         self_test=SelfTest(passing="true", wrong="false", broken="("),
@@ -381,6 +383,145 @@ def test_doctor_tells_what_works_what_is_broken_and_what_is_missing(executor: ce
     assert "dash" in found["gone"].message
     for shown in (repr(found), found._repr_html_()):
         assert all(word in shown for word in ("Shell", "works", "Broken", "Gone", "missing", "shell 1"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        (
+            {"epilogue": 'nonsense "{token}"'},
+            "with the epilogue behind it, and passes without; check Language.epilogue",
+        ),
+        ({"epilogue": "# {token}"}, "ended as early_exit"),
+        ({"epilogue": 'echo "{token}"'}, "the program that must fail ended as passed (self-test-is-through) with the"),
+        ({"self_test": SelfTest(passing="exit 0", wrong="false", broken="(")}, "lets its end be reached"),
+        (
+            {"self_test": SelfTest(passing="printf x", wrong="false", broken="(")},
+            "Language.epilogue, which begins a new line",
+        ),
+    ],
+)
+def test_an_epilogue_that_proves_nothing_breaks_its_language(changes: dict[str, Any], told: str) -> None:
+    """Otherwise every right answer to a sealed problem would fail, and a model would seem to solve nothing."""
+    language = broken_language(**changes)
+    problem = ce.Problem.from_source("a/0", "true\n", "true", language, canonical_solution="true\n", sealed=True)
+
+    with (
+        ce.LocalExecutor(workers=1, languages=[language]) as executor,
+        pytest.raises(ToolchainMissing, match=re.escape(told)),
+    ):
+        ce.evaluate(ce.ProblemSet([problem]), ce.CanonicalSampler(), executor)
+
+
+def test_a_wrong_answer_in_bash_fails_sealed_tests_too(executor: ce.LocalExecutor) -> None:
+    """What a script ends with is what its last command came to, and the seal must not be that."""
+    problem = ce.Problem.from_source("add/0", "add() {\n", '[ "$(add 1 2)" = 3 ]', "bash", sealed=True)
+    samples = [
+        ce.Sample(task_id="add/0", index=index, completion=f"    {body}; }}\n")
+        for index, body in enumerate(("echo $(($1 + $2))", "echo 4", "exit 0"))
+    ]
+
+    results = ce.evaluate(ce.ProblemSet([problem]), ce.RecordedSampler(samples), executor, n_samples=3, cache=False)
+
+    statuses = [attempt.executions["tests"].status.value for attempt in results.attempts]
+    assert statuses == ["passed", "failed", "failed"]  # the subshell alone exits
+
+
+def test_a_right_program_passes_without_an_epilogue_where_the_language_has_none() -> None:
+    language = broken_language(epilogue="", self_test=SelfTest(passing="exit 0", wrong="false", broken="("))
+
+    (found,) = ce.languages.doctor([language])
+
+    assert (found.state, found.message) == ("works", "")
+
+
+def test_doctor_says_what_to_look_at_and_names_packages_where_one_may_be_missing() -> None:
+    def message(**tests: str) -> str:
+        programs = {"passing": "true", "wrong": "false", "broken": "("} | tests
+        (found,) = ce.languages.doctor([broken_language(self_test=SelfTest(**programs))])
+        return found.message
+
+    assert message(broken="true") == (
+        "the program that must not compile ended as passed; check self_test.broken and Ending.compile_stderr"
+    )
+    assert message(wrong="echo said") == (
+        "the program that must fail ended as passed (said); check self_test.wrong and Ending.failed_stdout"
+    )
+    assert message(passing="echo no module >&2; exit 1").endswith(
+        "if it lacks a library, install apt: dash; otherwise check self_test.passing, run and ending"
+    )
+    (bare,) = ce.languages.doctor(
+        [broken_language(packages={}, self_test=SelfTest(passing="false", wrong="false", broken="("))]
+    )
+    assert bare.message.endswith("ended as failed (exited with code 1); check self_test.passing, run and ending")
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "told"),
+    [
+        (
+            {"tools": {"ocaml": "ocaml"}},
+            TypeError,
+            "Language.tools['ocaml'] must be a tuple of strings, but got 'ocaml'",
+        ),
+        ({"tools": {"ocaml": "ocaml"}}, TypeError, "; write ('ocaml',)"),
+        ({"tools": {"ocaml": ()}}, TypeError, "Language.tools['ocaml'] must be a tuple of strings that is not empty"),
+        ({"tools": {}}, TypeError, "Language.tools must be one tool at least"),
+        ({"tools": ("ocaml",)}, TypeError, "Language.tools must be a mapping"),
+        ({"files": {"lib": "/usr/lib/x"}}, TypeError, "Language.files['lib'] must be a tuple"),
+        ({"run": "{ocaml} {main}"}, TypeError, "Language.run must be a tuple of strings, but got '{ocaml} {main}'"),
+        ({"run": "{ocaml} {main}"}, TypeError, "; write ('{ocaml}', '{main}')"),
+        ({"run": ()}, TypeError, "Language.run must be a tuple of strings that is not empty"),
+        ({"run": ("{ocaml}", Path("x"))}, TypeError, "Language.run must be a tuple of strings"),
+        ({"build": "ocamlc {main}"}, TypeError, "Language.build must be a tuple"),
+        ({"second_build": "ocamlc {main}"}, TypeError, "Language.second_build must be a tuple"),
+        ({"version": "ocaml -version"}, TypeError, "Language.version must be a tuple"),
+        ({"sysroot": "ocaml"}, TypeError, "Language.sysroot must be a tuple"),
+        ({"aliases": "ml"}, TypeError, "Language.aliases must be a tuple of strings, but got 'ml'; write ('ml',)"),
+        ({"stop": "\n"}, TypeError, "Language.stop must be a tuple of strings, but got '\\n'; write ('\\n',)"),
+        ({"readable": "/etc/ocaml"}, TypeError, "Language.readable must be a tuple"),
+        ({"optional": "lib"}, TypeError, "Language.optional must be a tuple"),
+        ({"env": {"A": 1}}, TypeError, "Language.env['A'] must be a string, but got 1"),
+        ({"packages": "ocaml-nox"}, TypeError, "Language.packages must be a mapping"),
+        ({"packages": {"apt": ("a",)}}, TypeError, "Language.packages['apt'] must be a string"),
+        ({"run_limits": 3}, TypeError, "Language.run_limits must be Limits(…), but got 3"),
+        ({"build_limits": None}, TypeError, "Language.build_limits must be Limits(…)"),
+        ({"ending": "Error"}, TypeError, "Language.ending must be Ending(…)"),
+        ({"self_test": ("a", "b", "c")}, TypeError, "Language.self_test must be SelfTest(…)"),
+        ({"name": ""}, TypeError, "Language.name must be a string that is not empty"),
+        ({"main": None}, TypeError, "Language.main must be a string that is not empty"),
+        ({"suffix": None}, TypeError, "Language.suffix must be a string"),
+        ({"epilogue": None}, TypeError, "Language.epilogue must be a string"),
+        ({"epilogue": "print_endline proof"}, ValueError, "Language.epilogue must hold {token}, which it prints"),
+        ({"is_verified": "no"}, TypeError, "Language.is_verified must be True or False"),
+        ({"protocols": {"mine": "x"}}, TypeError, "Language.protocols['mine'] must be a mapping"),
+        ({"protocols": {"mine": {"runs": ()}}}, ValueError, "must hold fields of Language, but got 'runs'"),
+        ({"protocols": {"mine": {"run": "x"}}}, TypeError, "under the protocol 'mine', Language.run must be"),
+    ],
+)
+def test_a_record_with_a_wrong_field_is_refused_when_it_is_made(
+    changes: dict[str, Any], error: type[Exception], told: str
+) -> None:
+    with pytest.raises(error, match=re.escape(told)):
+        dataclasses.replace(OCAML, **changes)
+
+
+def test_an_ending_that_is_no_pattern_is_refused_when_it_is_made() -> None:
+    with pytest.raises(ValueError, match=r"Ending\.compile_stderr must be a regular expression, but '\(' is none"):
+        Ending(compile_stderr="(")
+    with pytest.raises(TypeError, match=r"Ending\.memory must be a regular expression as a string, but got None"):
+        Ending(memory=None)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"Ending\.exit_code must be True or False, but got 'no'"):
+        Ending(exit_code="no")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"SelfTest\.wrong must be a string, but got None"):
+        SelfTest(passing="", wrong=None, broken="")  # type: ignore[arg-type]
+
+
+def test_tests_are_not_sealed_where_a_protocol_fails_what_prints() -> None:
+    """MultiPL-E's JavaScript passes whatever it prints; by the rules of Qwen's evaluator, printing fails a program."""
+    assert ce.SourceSuite.of("f();", "javascript", sealed=True).proof
+    with pytest.raises(ValueError, match="JavaScript has no statement to seal tests with under the protocol 'qwen'"):
+        ce.SourceSuite.of("f();", "javascript", sealed=True, protocol="qwen")
 
 
 @pytest.mark.parametrize(("manager", "told"), [("apt", "install apt: it;"), ("a.org", "from a.org: it")])

@@ -213,7 +213,7 @@ JS: dict[str, Any] = TS | {
 
 def statuses(problems: ce.ProblemSet, completions: list[str], **options: Any) -> list[ce.Status]:
     (diagnosis,) = ce.languages.doctor([problems[0].language])
-    if not diagnosis:
+    if diagnosis.state == "missing":
         pytest.skip(f"{diagnosis.language.title}: {diagnosis.message}")
     samples = [
         ce.Sample(task_id="HumanEval_53_add", completion=text, index=index) for index, text in enumerate(completions)
@@ -302,3 +302,130 @@ def test_a_mark_of_the_model_or_a_word_after_a_function_without_an_end_still_cut
     ):
         found = extract(ce.Sample(task_id="HumanEval_53_add", completion=text), problems[0])
         assert found.code == problems[0].prompt + kept
+
+
+def seal_row(language: str, prompt: str, tests: str, stop: str) -> dict[str, Any]:
+    return CPP | {"language": language, "prompt": prompt, "tests": tests, "stop_tokens": [stop]}
+
+
+#: Row, right body, body that ends the program well before its tests; both as they follow the prompt.
+SEALED: dict[str, tuple[dict[str, Any], str, str]] = {
+    "bash": (BASH, "    echo $(($1 + $2))", "    echo 5; }\nexit 0\nsub() {\n    echo 0"),
+    "cpp": (CPP, "    return x + y;", "    exit(0);"),
+    "csharp": (
+        seal_row(
+            "cs",
+            "using System;\nusing System.Diagnostics;\nclass Problem {\n    public static long Add(long x, long y) {\n",
+            "    }\n    public static void Main(string[] args) {\n"
+            "    Debug.Assert(Add((0L), (1L)) == (1L));\n    }\n\n}\n",
+            "\n    }\n",
+        ),
+        '        Console.Write("no newline");\n        return x + y;',
+        "        Environment.Exit(0);\n        return 0;",
+    ),
+    "d": (
+        seal_row(
+            "d",
+            "import std.math;\nlong add(long x, long y) \n",
+            "unittest\n{\n    alias candidate = add;\n\n    assert(candidate(0L, 1L) == 1L);\n}\nvoid main(){}",
+            "\nint",
+        ),
+        "{\n    return x + y;\n}",
+        "{\n    import core.stdc.stdlib : exit;\n    exit(0);\n    return 0;\n}",
+    ),
+    "go": (
+        seal_row(
+            "go",
+            'package add_test\n\nimport (\n    "testing"\n    "fmt"\n)\n\nfunc add(x int, y int) int {\n',
+            "func TestAdd(t *testing.T) {\n  candidate := add\n"
+            '  if fmt.Sprintf("%v", candidate(0, 1)) != "1" {\n    t.Errorf("expected 1")\n  }\n}\n',
+            "\nfunc",
+        ),
+        "    return x + y\n}",
+        '    (*testing.T)(nil).SkipNow()\n    panic("")\n}',
+    ),
+    "java": (
+        seal_row(
+            "java",
+            "import java.util.*;\nclass Problem {\n    public static long add(long x, long y) {\n",
+            "    }\n    public static void main(String[] args) {\n    assert(add((0l), (1l)) == (1l));\n    }\n\n}\n",
+            "\n    }\n",
+        ),
+        '        System.out.print("no newline");\n        return x + y;',
+        "        System.exit(0);\n        return 0;",
+    ),
+    "javascript": (JS, "    process.stdout.write('no newline');\n    return x + y;\n}", "    process.exit(0);\n}"),
+    "lua": (
+        seal_row(
+            "lua",
+            "local function add(x, y)\n",
+            "lu = require('luaunit')\n\nfunction test_humaneval()\nlocal candidate = add\n"
+            "    lu.assertEquals(candidate(0, 1), 1)\nend\n\nos.exit(lu.LuaUnit.run())",
+            "\nlocal",
+        ),
+        "    io.write('no newline')\n    return x + y\nend",
+        "    return 0\nend\nos.exit(0)",
+    ),
+    "ruby": (
+        seal_row(
+            "rb",
+            "def add(x, y)\n",
+            "require 'test/unit'\nclass TestHumanEval < Test::Unit::TestCase\n  def test_add\n"
+            "    candidate = method(:add)\n    assert_equal(1, candidate.call(0, 1))\n  end\nend\n",
+            "\nclass",
+        ),
+        "  x + y\nend",
+        "  exit!(0)\nend",
+    ),
+    "rust": (
+        seal_row(
+            "rs",
+            "fn add(x: isize, y: isize) -> isize {\n",
+            "}\n\nfn main() {\n    let candidate = add;\n    assert_eq!(candidate(0, 1), 1);\n}\n",
+            "\n}",
+        ),
+        '    print!("no newline");\n    return x + y;',
+        "    std::process::exit(0);",
+    ),
+    "scala": (
+        seal_row(
+            "scala",
+            "object Problem {\n    def add(x : Long, y : Long) : Long = {\n",
+            "    }\n    def main(args: Array[String]) = {\n    assert(add((0l), (1l)) == (1l));\n    }\n\n}\n",
+            "\n    }\n",
+        ),
+        "        return x + y",
+        "        sys.exit(0)",
+    ),
+}
+
+
+@pytest.mark.parametrize("language", SEALED)
+def test_what_leaves_before_its_tests_passes_by_the_originals_rule_and_not_sealed(
+    tmp_path: Path, language: str
+) -> None:
+    row, right, leaving = SEALED[language]
+
+    sealed = statuses(load(tmp_path, row, sealed=True), [right, leaving])
+
+    assert sealed[0] is ce.Status.PASSED
+    assert sealed[1] is (ce.Status.FAILED if language == "go" else ce.Status.EARLY_EXIT)
+    if language in ("javascript", "lua"):
+        assert statuses(load(tmp_path, row), [right, leaving]) == [ce.Status.PASSED] * 2
+
+
+def test_sealed_sets_are_told_from_the_original(tmp_path: Path) -> None:
+    plain, sealed = load(tmp_path, CPP), load(tmp_path, CPP, sealed=True)
+
+    assert sealed.name == "multipl-e (humaneval, cpp, sealed)"
+    assert (plain.name, sealed[0].prompt) == ("multipl-e (humaneval, cpp)", plain[0].prompt)
+    assert sealed.digest() != plain.digest()
+
+
+def test_tests_that_cannot_be_sealed_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidProblem, match=r"HumanEval_53_add: sealed=True needs tests that end as .* in C\+\+ do"):
+        load(tmp_path, CPP | {"tests": "}\nint main() {}\n// end"}, sealed=True)
+    with pytest.raises(ValueError, match="sealed=True goes with protocol='multipl-e', but got 'qwen'"):
+        load(tmp_path, CPP, sealed=True, protocol="qwen")
+    with pytest.raises(TypeError, match="sealed must be True or False, but got 'yes'"):
+        load(tmp_path, CPP, sealed="yes")

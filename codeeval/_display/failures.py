@@ -89,7 +89,7 @@ def gist(attempt: Attempt, chars: int = 100) -> str:
 
 def _attempt_text(attempt: Attempt) -> str:
     lines = [_headline(attempt), *(f"  {row}" for row in numbered(attempt.code).split("\n"))]
-    for label, body in _evidence(attempt):
+    for label, body in _evidence(attempt, stream_lines=_STREAM_LINES):
         lines += [f"  {label}:", *(f"    {row}" for row in body.split("\n"))]
     return "\n".join(lines)
 
@@ -107,8 +107,8 @@ def _end(execution: Execution) -> str:
     return f"{execution.status.value}{ours} after {execution.cpu_s:.2f} CPU s{exit_code}{signal}"
 
 
-def _evidence(attempt: Attempt) -> Iterator[tuple[str, str]]:
-    """Give (label, text) for all that tells why an attempt did not pass."""
+def _evidence(attempt: Attempt, *, stream_lines: int | None = None) -> Iterator[tuple[str, str]]:
+    """Give (label, text) for all that tells why an attempt did not pass; of streams the last lines, where given."""
     for suite, execution in list(attempt.executions.items())[:_SUITES]:
         if execution.passed:
             continue
@@ -128,7 +128,7 @@ def _evidence(attempt: Attempt) -> Iterator[tuple[str, str]]:
         stderr = _without_end(execution.stderr, shown)
         for stream, written in (("stderr", stderr), ("stdout", execution.stdout)):
             if written.strip():
-                yield f"{name}, end of {stream}{cut}", tail(written, _STREAM_CHARS)
+                yield f"{name}, end of {stream}{cut}", tail(written, _STREAM_CHARS, stream_lines)
 
 
 def _failing(execution: Execution) -> tuple[list[TestResult], list[TestResult]]:
@@ -155,3 +155,5 @@ def _without_end(written: str, shown: Sequence[str]) -> str:
 _SUITES, _TESTS = 4, 5
 _TEXT_ATTEMPTS, _HTML_ATTEMPTS, _HTML_CHARS = 5, 50, 500_000
 _MESSAGE_CHARS, _STREAM_CHARS = 2_000, 3_000
+#: In text, where nothing folds.
+_STREAM_LINES = 10

@@ -37,10 +37,13 @@ def head(written: str, chars: int) -> str:
     return shown if len(shown) <= chars else shown[:chars] + "…"
 
 
-def tail(written: str, chars: int) -> str:
-    """Give the end of a text."""
+def tail(written: str, chars: int, lines: int | None = None) -> str:
+    """Give the end of a text, of at most so many lines under one that says how many were left out."""
     shown = visible(written[-chars - 1 :]).strip("\n")
-    return shown if len(shown) <= chars else "…" + shown[-chars:]
+    shown = shown if len(shown) <= chars else "…" + shown[-chars:]
+    last = shown.split("\n")[-lines:] if lines else []
+    n_left_out = written.strip("\n").count("\n") + 1 - len(last)
+    return "\n".join([f"… {plural(n_left_out, 'line')} left out", *last]) if last and n_left_out > 0 else shown
 
 
 def numbered(code: str) -> str:

@@ -18,12 +18,14 @@ from typing import Any, Literal
 
 from codeeval import languages
 from codeeval.assembly import signature_name
+from codeeval.benchmarks._sealing import sealed_tests
 from codeeval.data import CachedFile, HubFile, Place, Row, Source, fetch, rows_digest
 from codeeval.errors import DatasetError, InvalidProblem
 from codeeval.jsonl import read_json
 from codeeval.languages import Language
 from codeeval.problem import Problem, ProblemSet
 from codeeval.suites import SourceSuite
+from codeeval.suites.source import proof_of
 
 __all__ = ["completion_files", "multipl_e", "result_files", "short_name"]
 
@@ -74,6 +76,7 @@ def multipl_e(
     language: str | None = None,
     base: Base = "humaneval",
     protocol: Protocol = "multipl-e",
+    sealed: bool = False,
     source: Source | None = None,
     verify: bool = True,
 ) -> ProblemSet:
@@ -87,6 +90,9 @@ def multipl_e(
         base: which benchmark was translated.
         protocol: `"multipl-e"` judges as its own evaluators do; `"qwen"` as the copy with which Qwen2.5-Coder was
             scored, in C++, C#, Java, JavaScript, TypeScript, PHP and Bash: other headers, limits and signs of failure.
+        sealed: whether tests must be seen to reach their end: a program that ends with exit code 0 before is
+            `EARLY_EXIT` then, where the original lets it pass. The set's name says so, since its scores are not the
+            original's.
         source: where the rows come from; see `codeeval.load`. Also a folder of MultiPL-E's own completions
             (`HumanEval_53_add.json.gz` …): then the problems are those that were generated for, prompts as they
             were. `codeeval.formats.read_samples` reads the completions.
@@ -100,8 +106,15 @@ def multipl_e(
         raise ValueError(f"multipl-e has the bases 'humaneval' and 'mbpp', but got {base!r}")
     if protocol not in PROTOCOLS:
         raise ValueError(f"multipl-e has the protocols {', '.join(map(repr, PROTOCOLS))}, but got {protocol!r}")
+    if not isinstance(sealed, bool):
+        raise TypeError(f"multipl-e: sealed must be True or False, but got {sealed!r:.80}")
+    if sealed and protocol != "multipl-e":
+        raise ValueError(
+            f"sealed=True goes with protocol='multipl-e', but got {protocol!r}, which takes a program that prints for "
+            "one that fails in some languages; leave one of them out"
+        )
     if source is not None and os.path.isdir(source):
-        return _from_folder(Path(source), language, protocol)
+        return _from_folder(Path(source), language, protocol, sealed)
     if language is None:
         raise ValueError(
             f"multipl-e needs language=…, one of {', '.join(_RELEASES)}; a folder of completions has its own"
@@ -130,10 +143,10 @@ def multipl_e(
         raise DatasetError(f"{name}: wanted {n_tasks} rows, but got {len(found.rows)} from {found.revision}{told}")
     return ProblemSet(
         (
-            _problem(row, record, rules, row["prompt"].strip() if protocol == "multipl-e" else row["prompt"])
+            _problem(row, record, rules, row["prompt"].strip() if protocol == "multipl-e" else row["prompt"], sealed)
             for row in found.rows
         ),
-        name=name if protocol == "multipl-e" else f"multipl-e ({base}, {short}, {protocol})",
+        name=f"multipl-e ({base}, {short}{_mark(protocol, sealed)})",
         version="1.0" if found.is_official or not sha256 else "custom",
         revision=found.revision,
     )
@@ -165,7 +178,12 @@ def _files(folder: Path, *, is_result: bool) -> list[Path]:
 _FILE = re.compile(r"\w+?_\d+_\w+(?P<result>\.results)?\.json(?:\.gz)?$")
 
 
-def _from_folder(folder: Path, language: str | None, protocol: Protocol) -> ProblemSet:
+def _mark(protocol: Protocol, sealed: bool) -> str:
+    """Give what a set's name says of rules that are not the original's."""
+    return ("" if protocol == "multipl-e" else f", {protocol}") + (", sealed" if sealed else "")
+
+
+def _from_folder(folder: Path, language: str | None, protocol: Protocol, sealed: bool) -> ProblemSet:
     """Take the problems out of files of completions: they hold all that is needed."""
     rows = [_row_of(file) for file in completion_files(folder)]
     if not rows:
@@ -178,8 +196,8 @@ def _from_folder(folder: Path, language: str | None, protocol: Protocol) -> Prob
         raise ValueError(f"{folder} holds completions in {record.title}, but got language={language!r}")
     bare = [{field: row[field] for field in _FIELDS} for row in rows]
     return ProblemSet(
-        (_problem(row, record, _rules(record, protocol), row["prompt"]) for row in rows),
-        name=f"multipl-e ({folder.name})" if protocol == "multipl-e" else f"multipl-e ({folder.name}, {protocol})",
+        (_problem(row, record, _rules(record, protocol), row["prompt"], sealed) for row in rows),
+        name=f"multipl-e ({folder.name}{_mark(protocol, sealed)})",
         version="custom",
         revision=f"folder {folder.name} sha256:{rows_digest(bare)}",
     )
@@ -260,16 +278,18 @@ def _rules(record: Language, protocol: Protocol) -> _Rules:
     return _QWEN[record.name]
 
 
-def _problem(row: Row, record: Language, rules: _Rules, prompt: str) -> Problem:
+def _problem(row: Row, record: Language, rules: _Rules, prompt: str, sealed: bool) -> Problem:
     judged_as = record.under(rules.protocol)
     before = rules.header + prompt + rules.joint
     limits = judged_as.run_limits
     if rules.cpu_s is not None:
         limits = dataclasses.replace(limits, cpu_s=rules.cpu_s, wall_s=max(limits.wall_s, 3 * rules.cpu_s))
     entry_point = signature_name(row["prompt"], re.sub(r"^\w*?_\d+_", "", row["name"]))
+    proof = proof_of(row["tests"]) if sealed else ""
     suite = SourceSuite.of(
-        row["tests"],
+        sealed_tests(row["tests"], record, row["name"], proof) if sealed else row["tests"],
         record,
+        proof=proof,
         place="{code}\n{tests}" + rules.tail,
         protocol=rules.protocol,
         prompt=before,

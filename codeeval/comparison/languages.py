@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from codeeval.metrics import PassAtK
 from codeeval.metrics._special import t_quantile
 from codeeval.program import Status
 from codeeval.results import Estimate, Results
+from codeeval.store import Run, results_of
 
 __all__ = ["ByLanguage", "LanguageScore", "by_language"]
 
@@ -141,7 +143,7 @@ class ByLanguage(Mapping[str, LanguageScore]):
         return with_card(self.header(), self.rows(), self.notes(), self.card, format)
 
 
-def by_language(results: Mapping[str, Results] | Results, *, k: int = 1, suite: str | None = None) -> ByLanguage:
+def by_language(results: Mapping[str, Run] | Run, *, k: int = 1, suite: str | None = None) -> ByLanguage:
     """Put the results of one model in many languages into one table.
 
     The macro average counts every language the same. Its interval takes the languages as given and the problems as
@@ -149,31 +151,35 @@ def by_language(results: Mapping[str, Results] | Results, *, k: int = 1, suite: 
     together, so that its parts do not pass for independent ones. The interval is Student's t, cut to [0, 1].
 
     Args:
-        results: language → results, or the results of a set whose problems are in several languages.
+        results: language → results or the path of a run directory, or one of these alone, of a set whose problems are
+            in several languages.
         k: scores are pass@k.
         suite: score this suite alone.
 
     Raises:
         ValueError: there is no language, or k is below 1.
-        TypeError: something is no `Results`.
+        TypeError: something is neither `Results` nor a path.
+        ResultsError: a run directory can't be read; says why.
         KeyError: no attempt of a language has such a suite.
     """
-    if isinstance(results, Results):
-        results = _split(results)
     if not isinstance(results, Mapping):
-        raise TypeError(f"by_language takes {{language: results}} or Results, but got {results!r:.120}")
-    if not results:
+        if not isinstance(results, Results | str | os.PathLike):
+            raise TypeError(
+                "by_language takes {language: results}, Results, or paths of run directories in their place, but got "
+                f"{results!r:.120}"
+            )
+        runs = _split(results_of(results, "results"))
+    else:
+        runs = {str(name): results_of(run, f"by_language: {name!r}") for name, run in results.items()}
+    if not runs:
         raise ValueError("by_language needs the results of one language at least, but got none")
-    for name, found in results.items():
-        if not isinstance(found, Results):
-            raise TypeError(f"by_language takes {{language: results}}, but {name!r} has {found!r:.120}")
-    scores = {str(name): _score(str(name), found, k, suite) for name, found in results.items()}
+    scores = {name: _score(name, found, k, suite) for name, found in runs.items()}
     return ByLanguage(
         k=k,
         suite=suite,
         scores=MappingProxyType(scores),
-        macro=_macro(list(zip(scores.values(), results.values(), strict=True))),
-        cards=MappingProxyType({str(name): report_card(found) for name, found in results.items()}),
+        macro=_macro(list(zip(scores.values(), runs.values(), strict=True))),
+        cards=MappingProxyType({name: report_card(found) for name, found in runs.items()}),
     )
 
 

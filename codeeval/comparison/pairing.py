@@ -27,11 +27,10 @@ from codeeval.metrics.base import mean_over_problems
 from codeeval.metrics.paired import Correction, Interval, adjust_p_values, paired_difference
 from codeeval.program import Status
 from codeeval.results import Results
-from codeeval.store import load_results
+from codeeval.store import Run, results_of
 
 __all__ = ["compare", "compare_many"]
 
-Run = Results | str | os.PathLike[str]
 Floats = npt.NDArray[np.float64]
 
 
@@ -227,13 +226,7 @@ def _n_unjudged(runs: Sequence[Judged]) -> int:
 
 
 def _side(name: str, runs: Sequence[Run]) -> Side:
-    return Side(name, tuple(run if isinstance(run, Results) else load_results(_path(name, run), ()) for run in runs))
-
-
-def _path(name: str, run: object) -> str | os.PathLike[str]:
-    if not isinstance(run, str | os.PathLike):
-        raise TypeError(f"{name} must be Results or the path of a run directory, but got {run!r:.120}")
-    return run
+    return Side(name, tuple(results_of(run, name) for run in runs))
 
 
 def _table(side: Side, options: Options) -> Floats:

@@ -108,8 +108,9 @@ def doctor(
     """Find out which languages can be judged on this machine, by trying.
 
     For each language whose tools are found, three small programs are built and run in the sandbox: one that must
-    pass, one that must fail and one that must not compile. What came out is remembered for as long as the toolchain,
-    and this process, stays the same.
+    pass, one that must fail and one that must not compile. The first ends with the language's epilogue, if it has one,
+    and must be seen to reach it. What came out is remembered for as long as the toolchain, and this process, stays the
+    same.
 
     Args:
         languages: a name or a record, or several; by default all that `codeeval.languages.names()` gives.
@@ -184,7 +185,7 @@ def _examine(toolchain: Toolchain, setup: Setup) -> Diagnosis:
             raise SandboxUnavailable(
                 f"programs in {language.title} could not all be stopped without the layer pid: {why}"
             )
-        complaint = next(filter(None, (_complaint(worker, toolchain, *test) for test in _tests(language))), "")
+        complaint = _complaint(worker, toolchain)
     finally:
         worker.stop()
     return Diagnosis(
@@ -192,25 +193,59 @@ def _examine(toolchain: Toolchain, setup: Setup) -> Diagnosis:
         state="broken" if complaint else "works",
         tool=tool,
         version=version,
-        message=complaint and f"{complaint}; what it needs: {_packages(language)}",
+        message=complaint,
     )
 
 
-def _tests(language: Language) -> Iterator[tuple[str, str, Status]]:
-    yield "the program that must pass", language.self_test.passing, Status.PASSED
-    yield "the program that must fail", language.self_test.wrong, Status.FAILED
-    yield "the program that must not compile", language.self_test.broken, Status.COMPILE_ERROR
+#: The line by which the right program shows that its end was reached, where the language has an epilogue.
+_PROOF = "self-test-is-through"
 
 
-def _complaint(worker: Worker, toolchain: Toolchain, what: str, source: str, wanted: Status) -> str:
-    """Say how the end of a program differs from what it must be; empty where it doesn't."""
+def _complaint(worker: Worker, toolchain: Toolchain) -> str:
+    """Say which program of the self-test does not end as it must, and what to look at; empty where all do."""
+    language, tests = toolchain.language, toolchain.language.self_test
+    # The epilogue is tried with the two programs instead of after them: some languages take seconds for each.
+    proof = _PROOF if language.epilogue else ""
+
+    def trial(source: str, wanted: Status) -> tuple[str, bool]:
+        """Say how a program ended otherwise than it must, and whether it does so by the epilogue alone."""
+        ended = _difference(worker, toolchain, language.seal(source, proof) if proof else source, wanted, proof)
+        bare = _difference(worker, toolchain, source, wanted) if ended and proof else ended
+        return bare or ended, bool(ended) and not bare
+
+    ended, is_by_epilogue = trial(tests.passing, Status.PASSED)
+    if is_by_epilogue:
+        return (
+            f"the program that must pass {ended} with the epilogue behind it, and passes without; check "
+            "Language.epilogue, which begins a new line, and that self_test.passing lets its end be reached"
+        )
+    if ended:
+        packages = "; ".join(f"{manager}: {names}" for manager, names in language.packages.items())
+        lacking = f"if it lacks a library, install {packages}; otherwise " if packages else ""
+        return f"the program that must pass {ended}; {lacking}check self_test.passing, run and ending"
+    ended, is_by_epilogue = trial(tests.wrong, Status.FAILED)
+    if is_by_epilogue:
+        return (
+            f"the program that must fail {ended} with the epilogue behind it, and fails without; check that "
+            "Language.epilogue keeps the exit code of what stands before it"
+        )
+    if ended:
+        return f"the program that must fail {ended}; check self_test.wrong and Ending.failed_stdout"
+    if ended := _difference(worker, toolchain, tests.broken, Status.COMPILE_ERROR):
+        patterns = "build" if language.build else "Ending.compile_stderr"
+        return f"the program that must not compile {ended}; check self_test.broken and {patterns}"
+    return ""
+
+
+def _difference(worker: Worker, toolchain: Toolchain, source: str, wanted: Status, proof: str = "") -> str:
+    """Say how a program ended, with what it said; empty where that is what is wanted."""
     language = toolchain.language
     program = Program(
         files={language.main: source},
         main=language.main,
         language=language.name,
         limits=language.run_limits,
-        check=Check(kind="language", strength=Strength.SAME_BOX),
+        check=Check(kind="language", strength=Strength.SAME_BOX, parameters={"proof": proof} if proof else {}),
     )
     recipe = toolchain.recipe(program)
     worker.submit(0, program, message_of(program, recipe), build_s=toolchain.build_s(program))
@@ -220,11 +255,8 @@ def _complaint(worker: Worker, toolchain: Toolchain, what: str, source: str, wan
         raise SandboxError(f"a worker died in the self-test of {language.title}: {worker.autopsy()[1]}") from error
     if execution.status is wanted:
         return ""
-    return f"{what} ended as {execution.status.value}: {_line(execution.message or execution.stdout, 300)}"
-
-
-def _packages(language: Language) -> str:
-    return "; ".join(f"{manager}: {names}" for manager, names in language.packages.items())
+    said = _line((execution.message or execution.stdout).strip(), 300)
+    return f"ended as {execution.status.value}" + (f" ({said})" if said else "")
 
 
 def _line(text: str, chars: int) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -19,6 +20,9 @@ from codeeval.program import Limits
 __all__ = ["Ending", "Language", "SelfTest"]
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
+_COMMANDS = tuple(f"Language.{name}" for name in ("sysroot", "build", "second_build", "run", "version"))
+#: In an epilogue: what it prints.
+_TOKEN = "{token}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +49,19 @@ class Ending:
     fault: str = ""
     "In either stream, of a run or a build that failed: the toolchain broke, which is nobody's verdict."
 
+    def __post_init__(self) -> None:
+        _want(isinstance(self.exit_code, bool), "Ending.exit_code", "True or False", self.exit_code)
+        for name in (f.name for f in dataclasses.fields(self) if f.name != "exit_code"):
+            pattern = getattr(self, name)
+            _want(isinstance(pattern, str), f"Ending.{name}", "a regular expression as a string", pattern)
+            try:
+                re.compile(pattern, re.MULTILINE)
+            except re.error as error:
+                raise ValueError(
+                    f"Ending.{name} must be a regular expression, but {pattern!r:.80} is none: {error}; put a "
+                    "backslash before characters that stand for themselves"
+                ) from error
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelfTest:
@@ -56,6 +73,10 @@ class SelfTest:
     "Computes something else, and the same tests fail it."
     broken: str
     "Does not compile."
+
+    def __post_init__(self) -> None:
+        for name in ("passing", "wrong", "broken"):
+            _want_string(f"SelfTest.{name}", getattr(self, name))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +123,8 @@ class Language:
     stop: tuple[str, ...] = ()
     "Strings at which a base model's continuation has left the function."
     epilogue: str = ""
-    "A statement that prints `{token}` where it stands last, so that tests can show that their end was reached."
+    """A statement that prints `{token}` on a line of its own where it stands last, so that tests can show that their
+    end was reached. It begins a new line, since what the program printed may not have ended its last one."""
     cache: str = ""
     "The directory, in the work directory, where the compiler keeps what it has found out about its libraries."
     cache_source: str = ""
@@ -119,6 +141,57 @@ class Language:
     is_verified: bool = True
     "Whether the record was ever tried with the toolchain itself."
 
+    def __post_init__(self) -> None:
+        for name in ("name", "title", "main"):
+            _want(_is_named(getattr(self, name)), f"Language.{name}", "a string that is not empty", getattr(self, name))
+        for name in ("suffix", "epilogue", "cache", "cache_source", "warm"):
+            _want_string(f"Language.{name}", getattr(self, name))
+        for name in ("aliases", "optional", "sysroot", "second_build", "readable", "stop"):
+            _want_strings(f"Language.{name}", getattr(self, name))
+        for name in ("run", "version", "build"):
+            if name != "build" or self.build is not None:
+                _want_strings(f"Language.{name}", getattr(self, name), least=1)
+        for name in ("tools", "files"):
+            _want_mapping(f"Language.{name}", getattr(self, name))
+            for key, candidates in getattr(self, name).items():
+                _want_strings(f"Language.{name}[{key!r}]", candidates, least=1)
+        _want(bool(self.tools), "Language.tools", "one tool at least, such as {'lua': ('lua5.4', 'lua')}", self.tools)
+        for name in ("env", "packages"):
+            _want_mapping(f"Language.{name}", getattr(self, name))
+            for key, text in getattr(self, name).items():
+                _want_string(f"Language.{name}[{key!r}]", text)
+        for name in ("build_limits", "run_limits"):
+            _want(isinstance(getattr(self, name), Limits), f"Language.{name}", "Limits(…)", getattr(self, name))
+        _want(isinstance(self.ending, Ending), "Language.ending", "Ending(…)", self.ending)
+        _want(isinstance(self.self_test, SelfTest), "Language.self_test", "SelfTest(…)", self.self_test)
+        _want(isinstance(self.is_verified, bool), "Language.is_verified", "True or False", self.is_verified)
+        if self.epilogue and _TOKEN not in self.epilogue:
+            raise ValueError(
+                f"Language.epilogue must hold {_TOKEN}, which it prints, but got {self.epilogue!r:.80}; write it as "
+                f"in 'print(\"{_TOKEN}\")', or leave it out where no statement can stand last"
+            )
+        self._check_protocols()
+
+    def _check_protocols(self) -> None:
+        """Make the record that each protocol wants, so that a wrong field is known now."""
+        _want_mapping("Language.protocols", self.protocols)
+        known = {f.name for f in dataclasses.fields(self)} - {"protocols"}
+        for protocol, changes in self.protocols.items():
+            _want_mapping(f"Language.protocols[{protocol!r}]", changes)
+            if odd := [name for name in changes if name not in known]:
+                raise ValueError(
+                    f"Language.protocols[{protocol!r}] must hold fields of Language, but got {odd[0]!r:.80}; there "
+                    f"are {', '.join(sorted(known))}"
+                )
+            try:
+                dataclasses.replace(self, **{**changes, "protocols": _NOTHING})
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"under the protocol {protocol!r}, {error}") from error
+
+    def seal(self, tests: str, proof: str) -> str:
+        """Put the epilogue behind tests, so that they print `proof` where they end."""
+        return f"{tests.rstrip()}\n{self.epilogue.replace(_TOKEN, proof)}\n"
+
     def under(self, protocol: str) -> Language:
         """Give the record as a protocol wants it; a protocol that it does not know changes nothing."""
         changes = self.protocols.get(protocol)
@@ -132,6 +205,38 @@ class Language:
         # Mapping proxies cannot be pickled themselves.
         fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         return _rebuild, ({name: _unproxied(value) for name, value in fields.items()},)
+
+
+def _want(is_right: bool, field_name: str, wanted: str, value: object) -> None:
+    """Refuse a field's value.
+
+    Raises:
+        TypeError: it is not what is wanted.
+    """
+    if not is_right:
+        raise TypeError(f"{field_name} must be {wanted}, but got {value!r:.80}")
+
+
+def _is_named(value: object) -> bool:
+    return isinstance(value, str) and bool(value)
+
+
+def _want_string(field_name: str, value: object) -> None:
+    _want(isinstance(value, str), field_name, "a string", value)
+
+
+def _want_mapping(field_name: str, value: object) -> None:
+    is_right = isinstance(value, Mapping) and all(isinstance(key, str) for key in value)
+    _want(is_right, field_name, "a mapping whose keys are strings", value)
+
+
+def _want_strings(field_name: str, value: object, *, least: int = 0) -> None:
+    """Refuse a string where several are wanted: it would be taken for its characters."""
+    if isinstance(value, str):
+        words = value.split() if field_name in _COMMANDS else [value]
+        raise TypeError(f"{field_name} must be a tuple of strings, but got {value!r:.80}; write {tuple(words)!r:.80}")
+    is_right = isinstance(value, tuple | list) and len(value) >= least and all(isinstance(word, str) for word in value)
+    _want(is_right, field_name, "a tuple of strings" + (" that is not empty" if least else ""), value)
 
 
 def _plain(value: Any) -> Any:

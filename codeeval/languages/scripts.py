@@ -65,16 +65,17 @@ JAVASCRIPT = Language(
     run_limits=Limits(cpu_s=5, wall_s=30, threads=256),
     ending=_NODE_ENDING,
     stop=("\nfunction ", "\n/*", "\n//", "\nconsole.log"),
-    epilogue='console.log("{token}");',
+    epilogue='console.log("\\n{token}");',
     version=("{node}", "--version"),
     self_test=SelfTest(
         passing=_JAVASCRIPT_TEST % "0", wrong=_JAVASCRIPT_TEST % "1", broken=_JAVASCRIPT_TEST % "0 +* 1"
     ),
     packages={"apt": "nodejs"},
     protocols={
-        "qwen": {"ending": _NODE_SILENT},
+        "qwen": {"ending": _NODE_SILENT, "epilogue": ""},
         "humanevalpack": {
             "ending": _NODE_SILENT,
+            "epilogue": "",
             "run_limits": Limits(cpu_s=10, wall_s=60, threads=256),
             "files": {"js-md5": ("/usr/lib/node_modules/js-md5", "/usr/local/lib/node_modules/js-md5")},
             "env": {"NODE_PATH": "{js-md5}/.."},
@@ -115,7 +116,7 @@ TYPESCRIPT = Language(
     run_limits=Limits(cpu_s=15, wall_s=60, threads=256),
     ending=_NODE_ENDING,
     stop=("\nfunction ", "\n/*", "\n//", "\nclass"),
-    epilogue='console.log("{token}");',
+    epilogue='console.log("\\n{token}");',
     warm="typescript",
     version=("{tsc}", "--version"),
     self_test=SelfTest(
@@ -158,7 +159,7 @@ PYTHON = Language(
     env={"PYTHONHASHSEED": "0"},
     ending=Ending(compile_stderr=r"^(SyntaxError|IndentationError|TabError): ", memory=r"^MemoryError", fault=_FAULT),
     stop=("\ndef", "\n#", "\nif", "\nclass"),
-    epilogue='print("{token}")',
+    epilogue='print("\\n{token}")',
     version=("{python}", "--version"),
     self_test=SelfTest(passing=_PYTHON_TEST % "", wrong=_PYTHON_TEST % ", 1", broken=_PYTHON_TEST % " +* 1"),
     packages={"apt": "python3"},
@@ -174,7 +175,8 @@ lu = require('luaunit')
 function test_humaneval()
     lu.assertEquals(add({1, 2}), 3)
 end
-os.exit(lu.LuaUnit.run())
+local failed = lu.LuaUnit.run()
+if failed ~= 0 then os.exit(failed) end
 """
 
 LUA = Language(
@@ -188,7 +190,7 @@ LUA = Language(
         compile_stderr=r"^\S*lua\S*: [^:\n]+:\d+: .*(near |expected)", memory=r"not enough memory", fault=_FAULT
     ),
     stop=("\nlocal", "\nfunction", "\n--", "\n\n"),
-    epilogue='print("{token}")',
+    epilogue='print("\\n{token}")',
     version=("{lua}", "-v"),
     self_test=SelfTest(passing=_LUA_TEST % "0", wrong=_LUA_TEST % "1", broken=_LUA_TEST % "0 +* 1"),
     packages={"apt": "lua5.4 lua-unit"},
@@ -229,7 +231,7 @@ PERL = Language(
         fault=_FAULT + r"|^Can't locate Test/Deep\.pm",
     ),
     stop=("\nsub", "\n#", "\n\n"),
-    epilogue='print "{token}\\n";',
+    epilogue='print "\\n{token}\\n";',
     version=("{perl}", "-e", "print $^V"),
     self_test=SelfTest(passing=_PERL_TEST % "0", wrong=_PERL_TEST % "1", broken=_PERL_TEST % "0 + (;"),
     packages={"apt": "perl libtest-deep-perl"},
@@ -262,7 +264,7 @@ PHP = Language(
         fault=_FAULT,
     ),
     stop=("\nfunction", "\n?>", "\n//", "\n#"),
-    epilogue='echo "{token}\\n";',
+    epilogue='echo "\\n{token}\\n";',
     version=("{php}", "--version"),
     self_test=SelfTest(passing=_PHP_TEST % "0", wrong=_PHP_TEST % "1", broken=_PHP_TEST % "+* 1"),
     packages={"apt": "php-cli"},
@@ -297,7 +299,7 @@ RUBY = Language(
         fault=_FAULT + r"|cannot load such file -- test/unit",
     ),
     stop=("\nclass", "\ndef", "\n#", "\n\n"),
-    epilogue='puts "{token}"',
+    epilogue='puts "\\n{token}"',
     version=("{ruby}", "--version"),
     self_test=SelfTest(passing=_RUBY_TEST % "0", wrong=_RUBY_TEST % "1", broken=_RUBY_TEST % "+* )"),
     packages={"apt": "ruby ruby-test-unit"},
@@ -331,7 +333,7 @@ BASH = Language(
     run_limits=Limits(cpu_s=15, wall_s=60, processes=64),
     ending=Ending(compile_stderr=r"syntax error", memory=r"cannot allocate|Cannot allocate memory", fault=_FAULT),
     stop=("\n}",),
-    epilogue='echo "{token}"',
+    epilogue='[ $? = 0 ] && printf "\\n{token}\\n"',  # otherwise it would end well whatever the tests came to
     version=("{bash}", "--version"),
     self_test=SelfTest(passing=_BASH_TEST % "0", wrong=_BASH_TEST % "1", broken=_BASH_TEST % "0 (; do"),
     packages={"apt": "bash bc"},
@@ -366,7 +368,7 @@ R = Language(
         fault=_FAULT + r"|cannot find system Renviron",
     ),
     stop=("\n#", "\n```"),
-    epilogue='cat("{token}\\n")',
+    epilogue='cat("\\n{token}\\n")',
     version=("{Rscript}", "--version"),
     self_test=SelfTest(passing=_R_TEST % "0", wrong=_R_TEST % "1", broken=_R_TEST % "0 +* )"),
     packages={"apt": "r-base-core"},
@@ -394,7 +396,7 @@ JULIA = Language(
     run_limits=Limits(cpu_s=10, wall_s=60, threads=256),
     ending=Ending(compile_stderr=r"ERROR: LoadError: (syntax|ParseError)", memory=r"OutOfMemoryError", fault=_FAULT),
     stop=("\nfunction", "\nmacro", "\n\n"),
-    epilogue='println("{token}")',
+    epilogue='println("\\n{token}")',
     version=("{julia}", "--version"),
     self_test=SelfTest(passing=_JULIA_TEST % "0", wrong=_JULIA_TEST % "1", broken=_JULIA_TEST % "+* )"),
     packages={"julialang.org": "the binaries of julialang.org/downloads"},
@@ -430,7 +432,7 @@ RACKET = Language(
         fault=_FAULT + r"|collection not found",
     ),
     stop=("\n(define ", "\n#|", "\n;", "\n("),
-    epilogue='(displayln "{token}")',
+    epilogue='(displayln "\\n{token}")',
     version=("{racket}", "--version"),
     self_test=SelfTest(passing=_RACKET_TEST % "0", wrong=_RACKET_TEST % "1", broken=_RACKET_TEST % "0))) (("),
     packages={"apt": "racket"},

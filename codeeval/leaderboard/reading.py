@@ -23,13 +23,12 @@ from codeeval.jsonl import read_json
 from codeeval.leaderboard.board import Leaderboard, Solved
 from codeeval.problem import Problem
 from codeeval.results import Results
-from codeeval.store import MANIFEST, load_results
+from codeeval.store import MANIFEST, Run, load_results
 
 __all__ = ["leaderboard"]
 
 Floats = npt.NDArray[np.float64]
 Path_ = str | os.PathLike[str]
-Run = Results | Path_
 
 
 def leaderboard(

@@ -97,10 +97,14 @@ class SourceSuite:
         if sealed:
             if proof:
                 raise ValueError("proof=… names a line that the tests print, sealed=True makes one; give one of them")
-            if not record.epilogue:
-                raise ValueError(f"{record.title} has no statement to seal tests with; use proof=…, or sealed=False")
-            proof = "tests-are-through-" + hashlib.sha256(tests.encode("utf-8", "surrogatepass")).hexdigest()[:24]
-            tests = f"{tests.rstrip()}\n{record.epilogue.replace('{token}', proof)}\n"
+            sealing = record.under(protocol)
+            if not sealing.epilogue:
+                rules = "" if protocol == "default" else f" under the protocol {protocol!r}"
+                raise ValueError(
+                    f"{record.title} has no statement to seal tests with{rules}; use proof=…, or sealed=False"
+                )
+            proof = proof_of(tests)
+            tests = sealing.seal(tests, proof)
         return cls(
             tests=tests,
             language=record.name,
@@ -150,6 +154,11 @@ class SourceSuite:
     def __reduce__(self) -> tuple[Any, ...]:
         fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         return _rebuild, (fields | {"files": dict(self.files)},)
+
+
+def proof_of(tests: str) -> str:
+    """Give the line that shows that these tests are through: no program prints it by accident."""
+    return "tests-are-through-" + hashlib.sha256(tests.encode("utf-8", "surrogatepass")).hexdigest()[:24]
 
 
 def _rebuild(fields: dict[str, Any]) -> SourceSuite:
