@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import re
 import threading
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -187,7 +187,8 @@ class Problem:
             tests: code that makes the whole program fail when the candidate is wrong.
             language: its name, or a record that the executor has too.
             sealed: whether the tests must be seen to reach their end; see `SourceSuite.of`.
-            stop: strings at which a continuation has left the function; by default the language's.
+            stop: strings at which a continuation has left the function; by default the language's, but for what
+                closes a function, where the tests don't begin with that themselves.
             limits: what a program may use; by default the language's.
             **fields: further fields of `Problem`: `canonical_solution`, `style`, `entry_point`, `metadata`.
 
@@ -205,7 +206,7 @@ class Problem:
             prompt=prompt,
             suites=MappingProxyType({"tests": suite}),
             language=record.name,
-            stop=record.stop if stop is None else tuple(stop),
+            stop=_stop_strings(record, tests) if stop is None else tuple(stop),
             limits=limits or record.run_limits,
             **fields,
         )
@@ -585,3 +586,16 @@ def _rebuild_set(
     rebuilt = ProblemSet(problems, name=name, version=version, revision=revision)
     rebuilt.ground_truth = truth
     return rebuilt
+
+
+def _stop_strings(record: Language, tests: str) -> tuple[str, ...]:
+    """Give a language's stop strings, for tests that follow an answer.
+
+    Where one is what closes a function, what is cut off with it must stand in the tests, as in MultiPL-E's.
+    """
+    if tests.lstrip().startswith(_CLOSER):
+        return record.stop
+    return tuple(string for string in record.stop if not string.strip().startswith(_CLOSER))
+
+
+_CLOSER = "}"

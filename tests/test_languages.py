@@ -114,6 +114,12 @@ def executor() -> Iterator[ce.LocalExecutor]:
 def language(request: pytest.FixtureRequest) -> Language:
     """Each language whose tools are found, or that must be found."""
     record = ce.languages.get(request.param)
+    need(request, record)
+    return record
+
+
+def need(request: pytest.FixtureRequest, record: Language) -> None:
+    """Skip where a language's tools are not found, and fail where they must be."""
     required = request.config.getoption("--languages").split(",")
     try:
         find(record)
@@ -121,7 +127,6 @@ def language(request: pytest.FixtureRequest) -> Language:
         if record.name in required:
             pytest.fail(f"--languages={','.join(required)} wants it, but {error}")
         pytest.skip(str(error))
-    return record
 
 
 def program(language: Language, source: str, **limits: float) -> Program:
@@ -234,12 +239,7 @@ OCAML = Language(
 
 def test_a_language_of_ones_own_is_one_record(request: pytest.FixtureRequest) -> None:
     """What the how-to page says, with a language that is not among ours."""
-    try:
-        find(OCAML)
-    except ToolchainMissing as error:
-        if "ocaml" in request.config.getoption("--languages").split(","):
-            pytest.fail(str(error))
-        pytest.skip(str(error))
+    need(request, OCAML)
     problem = ce.Problem.from_source(
         "add/0", "let add a b =\n", "let () = assert (add 1 2 = 3)", OCAML, canonical_solution="  a + b\n", sealed=True
     )
@@ -425,6 +425,47 @@ def test_a_wrong_answer_in_bash_fails_sealed_tests_too(executor: ce.LocalExecuto
 
     statuses = [attempt.executions["tests"].status.value for attempt in results.attempts]
     assert statuses == ["passed", "failed", "failed"]  # the subshell alone exits
+
+
+@pytest.mark.parametrize(
+    ("name", "prompt", "body", "tests"),
+    [
+        ("bash", "add() {\n", "    echo $(($1 + $2))\n}\n", '[ "$(add 1 2)" = 3 ]'),
+        ("cpp", "int add(int a, int b) {\n", "    return a + b;\n}\n", "int main() { return add(1, 2) - 3; }"),
+        ("cpp", "int add(int a, int b) {\n", "    return a + b;\n}\n", "}\nint main() { return add(1, 2) - 3; }"),
+        ("php", "<?php\nfunction add($a, $b) {\n", "    return $a + $b;\n}\n", "exit(add(1, 2) === 3 ? 0 : 1);"),
+        ("rust", "fn add(a: i32, b: i32) -> i32 {\n", "    a + b\n}\n", "fn main() { assert_eq!(add(1, 2), 3); }"),
+    ],
+)
+def test_what_closes_a_function_is_cut_only_where_the_tests_bring_it(
+    request: pytest.FixtureRequest, executor: ce.LocalExecutor, name: str, prompt: str, body: str, tests: str
+) -> None:
+    need(request, ce.languages.get(name))
+    problem = ce.Problem.from_source("add/0", prompt, tests, name)
+    sampler = ce.RecordedSampler([{"task_id": "add/0", "completion": body}])
+
+    results = ce.evaluate(ce.ProblemSet([problem]), sampler, executor, cache=False)
+
+    assert [attempt.passed for attempt in results.attempts] == [True], results.failures()
+
+
+def test_ruby_is_sealed_behind_what_its_tests_do_at_the_end(
+    request: pytest.FixtureRequest, executor: ce.LocalExecutor
+) -> None:
+    """Test::Unit runs them when the program ends; a candidate that leaves there has not been through them."""
+    need(request, ce.languages.get("ruby"))
+    tests = (
+        "require 'test/unit'\nclass TestAdd < Test::Unit::TestCase\n"
+        "  def test_add\n    assert_equal(3, add(1, 2))\n  end\nend\n"
+    )
+    problem = ce.Problem.from_source("add/0", "def add(a, b)\n", tests, "ruby", sealed=True)
+    bodies = ("  a + b\nend\n", "  exit!(0)\nend\n", "  a - b\nend\n")
+    samples = [ce.Sample(task_id="add/0", index=i, completion=body) for i, body in enumerate(bodies)]
+
+    results = ce.evaluate(ce.ProblemSet([problem]), ce.RecordedSampler(samples), executor, n_samples=3, cache=False)
+
+    statuses = [attempt.executions["tests"].status.value for attempt in results.attempts]
+    assert statuses == ["passed", "early_exit", "failed"]
 
 
 def test_a_right_program_passes_without_an_epilogue_where_the_language_has_none() -> None:

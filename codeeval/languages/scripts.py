@@ -299,7 +299,8 @@ RUBY = Language(
         fault=_FAULT + r"|cannot load such file -- test/unit",
     ),
     stop=("\nclass", "\ndef", "\n#", "\n\n"),
-    epilogue='puts "\\n{token}"',
+    # What tests with test/unit do, they do when the program ends.
+    epilogue='defined?(Test::Unit) ? Test::Unit.at_exit { puts "\\n{token}" } : puts("\\n{token}")',
     version=("{ruby}", "--version"),
     self_test=SelfTest(passing=_RUBY_TEST % "0", wrong=_RUBY_TEST % "1", broken=_RUBY_TEST % "+* )"),
     packages={"apt": "ruby ruby-test-unit"},
