@@ -6,12 +6,12 @@ program (and wins where both exist). Its place among the task's samples is its `
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from codeeval._arguments import similar_id
 from codeeval.errors import SamplingError
 from codeeval.jsonl import read_rows
 from codeeval.problem import Problem
@@ -131,9 +131,8 @@ def known_task(place: str, task_id: object, problems: Mapping[str, Problem]) -> 
 
 def unknown_task(where: str, task_id: str, known: Collection[str], hint: str = "") -> SamplingError:
     """Give the error for a task that isn't among the problems, with the most similar one that is."""
-    close = difflib.get_close_matches(task_id, known, n=1)
-    guess = f" did you mean {close[0]!r}?" if close else f" ids look like {next(iter(known), '')!r}"
-    return SamplingError(f"{where}: no task {task_id!r};{guess}" + (f" ({hint})" if hint else ""), task_id=task_id)
+    guess = similar_id(task_id, known) + (f" ({hint})" if hint else "")
+    return SamplingError(f"{where}: no task {task_id!r}; {guess}", task_id=task_id)
 
 
 #: Names that tools give to a sample's place among its task's samples.
