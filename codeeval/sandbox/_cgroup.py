@@ -60,7 +60,7 @@ class Group:
         self._given: Dict[str, int] = {}
         self._kills = self._held = self._stat = self._clock = self._reclaim = -1
         #: What was held before the first job; and the same with what has stayed since, files in a tmpfs say.
-        self._first_bytes, self._idle_bytes = 0, -1
+        self._first_bytes = self._idle_bytes = -1
         try:
             found = _parents()
             for controller in _LIMITS:
@@ -116,7 +116,7 @@ class Group:
         Raises:
             OSError: the kernel refuses.
         """
-        self._write("memory", memory_bytes + self.own_bytes + max(0, self._idle_bytes - self._first_bytes))
+        self._write("memory", memory_bytes + self.own_bytes + self._idle_bytes - self._first_bytes)
         self._write("pids", tasks + 1)  # the zygote is in it
 
     def kills(self) -> int:
@@ -141,21 +141,22 @@ class Group:
         """
         if self._idle_bytes < 0:
             self._first_bytes = self._idle_bytes = self._used_bytes()
+        most = self._idle_bytes + enough_bytes
         held = self._held_bytes()
-        if held <= self._idle_bytes + enough_bytes:  # cheap, and nearly always so
+        if held <= most:  # cheap, and nearly always so
             self._idle_bytes = max(self._first_bytes, min(self._idle_bytes, held))
             return False
         deadline = time.monotonic() + _RETURN_S
-        is_reclaimed = False
-        while self._used_bytes() > self._idle_bytes + enough_bytes:
+        used = self._used_bytes()
+        if used > most:  # what the kernel remembers of names that were looked up, say
+            self._take_back(used - self._idle_bytes)
+            used = self._used_bytes()
+        while used > most:
             if time.monotonic() >= deadline:
-                self._idle_bytes = self._used_bytes()  # it does not come back, and will not for the next job
+                self._idle_bytes = used  # it does not come back, and will not for the next job
                 break
-            if not is_reclaimed:  # what the kernel remembers of names that were looked up, say
-                self._take_back(self._used_bytes() - self._idle_bytes)
-                is_reclaimed = True
-            else:
-                time.sleep(_RETURN_LOOK_S)
+            time.sleep(_RETURN_LOOK_S)
+            used = self._used_bytes()
         return True
 
     def _take_back(self, n_bytes: int) -> None:

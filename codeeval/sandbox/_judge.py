@@ -116,8 +116,8 @@ class Judge:
             return self._judge(program)
         except NoBox as refused:
             self.is_worn = True  # the next worker may have better luck
-            strength = (program["check"] or {"strength": "same box"})["strength"]
-            return {"status": "sandbox_error", "strength": strength, "message": "no box can be had: %s" % refused}
+            message = "no box can be had: %s" % refused
+            return {"status": "sandbox_error", "strength": _strength(program), "message": message}
         except ZygoteLost as lost:
             if not (lost.started and self.has_new_memory_kills()):
                 raise
@@ -126,7 +126,7 @@ class Judge:
         message = "was killed, and its worker with it, when its processes held more memory than they may together"
         return {
             "status": "memory_exceeded",
-            "strength": (program["check"] or {"strength": "same box"})["strength"],
+            "strength": _strength(program),
             "tests": [["0", False, message]],
             "message": message,
         }
@@ -390,6 +390,10 @@ class Judge:
             if type(answer) is _codec.Opaque and isinstance(error, (AttributeError, TypeError)):
                 parts.append("tests that need such an object itself take strength='same box'")
         return "; ".join(parts)
+
+
+def _strength(program: Dict[str, Any]) -> str:
+    return str((program["check"] or {"strength": "same box"})["strength"])
 
 
 # ------------------------------------------------------------------------------------------------ split judging

@@ -91,14 +91,19 @@ def open_own(proc: str) -> int:
 
 def is_ending(pid: int, proc_fd: int) -> bool:
     """Say whether a child of this process has ended or is about to, which can take long; False if it can't be seen."""
-    fields = read("%d/stat" % pid, proc_fd).rpartition(")")[2].split()
+    fields = _stat(pid, proc_fd)
     return len(fields) > 6 and (fields[0] in "ZX" or bool(int(fields[6]) & _EXITING))
 
 
 def count_threads(pid: int, proc_fd: int) -> int:
     """Count a process' threads; 0 if it has ended, or can't be seen."""
-    fields = read("%d/stat" % pid, proc_fd).rpartition(")")[2].split()
+    fields = _stat(pid, proc_fd)
     return int(fields[17]) if len(fields) > 17 else 0
+
+
+def _stat(pid: int, proc_fd: int) -> List[str]:
+    """Give the fields of a process' stat from its state on; none if it can't be seen."""
+    return read("%d/stat" % pid, proc_fd).rpartition(")")[2].split()
 
 
 def read(path: str, proc_fd: Optional[int] = None) -> str:
