@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,9 @@ import pytest
 
 import codeeval as ce
 from codeeval.assembly import go_program
+from codeeval.benchmarks._patches import NOTATIONS
 from codeeval.benchmarks.humanevalpack import IMPORTS, describe
+from codeeval.errors import MissingExtra
 
 HEAD = "\n\ndef area(r: float) -> float:\n"
 DOCUMENTED = HEAD + '    """ Area of a circle.\n    """\n'
@@ -93,6 +96,25 @@ def test_a_fix_may_be_put_as_a_commit(tmp_path: Path, task: str, head: str) -> N
     assert commit.stop[-1] == file.stop[-1] == "<commit_before>"
 
 
+def test_a_fix_may_be_put_as_an_issue(tmp_path: Path) -> None:
+    problem = load(tmp_path, task="fix-docs", form="issue")[0]
+
+    asked = f"<issue_start>username_0: Fix bugs in area.\n\n```{DOCUMENTED}{ROW['buggy_solution']}```\nUpvotes: 100"
+    assert problem.prompt.startswith(f"{asked}<issue_comment>username_1: ")
+    assert problem.prompt.endswith(f"\n\n```{DOCUMENTED}".rstrip())
+    assert problem.stop[-1] == "```"
+
+
+def test_deepseeks_form_has_its_system_prompt(tmp_path: Path) -> None:
+    problem = load(tmp_path, form="deepseek")[0]
+
+    assert problem.prompt.startswith("You are an AI programming assistant, utilizing the Deepseek Coder model, ")
+    assert problem.prompt.endswith(
+        f" refuse to answer\n### Instruction:\n{ROW['instruction']}\n### Response:\n{DOCUMENTED}".rstrip()
+    )
+    assert problem.stop[-1] == "<|EOT|>"
+
+
 @pytest.mark.parametrize(("task", "form"), [(task, form) for task, form, _ in PROMPTS])
 def test_the_solution_passes_and_the_bug_fails(tmp_path: Path, task: str, form: str) -> None:
     """Neither imports math: the harness' imports stand before every program."""
@@ -159,7 +181,8 @@ def test_several_descriptions_are_problems_of_their_own(tmp_path: Path) -> None:
         ({"task": "fix"}, "tasks .*'fix-tests'.*but got 'fix'"),
         ({"form": "chat"}, "forms .*'octocoder'.*but got 'chat'"),
         ({"task": "fix-docs", "form": "continue"}, "says nothing of 'fix-docs'"),
-        ({"form": "file"}, "none of in 'synthesize'"),
+        ({"form": "file"}, "form='file'.*none of in 'synthesize'"),
+        ({"form": "diff-carper"}, "form='diff-carper'.*none of in 'synthesize'"),
         ({"task": "explain-synthesize"}, "needs them; got 'explain-synthesize' without"),
         ({"descriptions": {}}, "belong to task='explain-synthesize'.*got 'synthesize' with"),
     ],
@@ -345,3 +368,95 @@ def test_rust_tests_call_rand_as_it_is_today(tmp_path: Path) -> None:
     assert program.code.endswith(
         "let n = 2 * (1 + rng.gen_range(0..4)); let c = rng.gen_range(b'a'..b'z' + 1); f(0, 4);"
     )
+
+
+# ------------------------------------------------------------------------------------------ answers that are patches
+
+NOTATION_FORMS = sorted(NOTATIONS)
+#: By hand, in the notation of each form: `math.pi * r,` becomes `math.pi * r ** 2,`.
+PATCHES = {
+    "diff": "@@ -52,11 +52,16 @@\n  math.pi *\n  r\n+ ** 2\n , 2)%0A\n",
+    "diff-carper": " @@ -4 +4 @@\n-    return round(math.pi * r, 2)\n+    return round(math.pi * r ** 2, 2)\n",
+}
+
+
+def patched(problems: ce.ProblemSet, *completions: str, **options: Any) -> ce.Results:
+    samples = [ce.Sample(task_id="Python/0", completion=text, index=i) for i, text in enumerate(completions)]
+    return ce.evaluate(problems, ce.RecordedSampler(samples), cache=False, **options)
+
+
+@pytest.mark.parametrize("task", ["fix-tests", "fix-docs"])
+def test_prompts_show_the_bug_and_end_where_a_patch_begins(tmp_path: Path, task: str) -> None:
+    head = ROW["declaration"] if task == "fix-tests" else ROW["prompt"]
+    shown = f"{head}{ROW['buggy_solution']}" + (f"\n{ROW['test']}" if task == "fix-tests" else "")
+    characters = load(tmp_path, task=task, form="diff")[0]
+    lines = load(tmp_path, task=task, form="diff-carper")[0]
+
+    assert characters.prompt == f"<commit_before>{shown}<commit_msg>Fix bugs in area.<commit_after>"
+    assert characters.stop == ("<commit_before>", "<commit_msg>", "<commit_after>", "<|endoftext|>")
+    assert lines.prompt == f"<NME> area.py\n<BEF> {shown}\n<MSG> Fix bugs in area.\n<DFF>"
+    assert lines.stop == ("<BEF>", "<MSG>", "<DFF>", "<NME>", "\\ No newline at end of file", "<|endoftext|>")
+
+
+@pytest.mark.parametrize("form", NOTATION_FORMS)
+@pytest.mark.parametrize("task", ["fix-tests", "fix-docs"])
+def test_a_patch_that_fixes_passes_and_one_that_does_not_fails(tmp_path: Path, task: str, form: str) -> None:
+    problems = load(tmp_path, task=task, form=form)
+    canonical = problems[0].canonical_solution
+
+    results = patched(
+        problems, PATCHES[form], canonical, canonical.replace("2", "3"), "", "@@ nothing @@", "return 12.57"
+    )
+
+    assert [attempt.passed for attempt in results] == [True, True, False, False, False, False]
+    assert "import math\n" in next(iter(results)).code
+    assert "round(math.pi * r ** 2, 2)" in next(iter(results)).code
+
+
+@pytest.mark.parametrize("form", NOTATION_FORMS)
+def test_what_a_model_writes_after_its_patch_is_no_part_of_it(tmp_path: Path, form: str) -> None:
+    problems = load(tmp_path, task="fix-tests", form=form)
+
+    results = patched(problems, *(PATCHES[form] + stop + "\n@@ -1 +1 @@\n-x\n+y\n" for stop in problems[0].stop))
+
+    assert all(attempt.passed for attempt in results)
+
+
+@pytest.mark.parametrize("form", NOTATION_FORMS)
+def test_a_whole_program_is_judged_as_one(tmp_path: Path, form: str) -> None:
+    problems = load(tmp_path, task="fix-tests", form=form)
+    rows = [
+        {"task_id": "Python/0", "solution": f"import math\n{HEAD}{body}"}
+        for body in (ROW["canonical_solution"], ROW["buggy_solution"])
+    ]
+
+    results = ce.evaluate(problems, ce.RecordedSampler(rows), cache=False)
+
+    assert [attempt.passed for attempt in results] == [True, False]
+
+
+@pytest.mark.parametrize("form", NOTATION_FORMS)
+@pytest.mark.parametrize(("language", "row"), [("cpp", CPP), ("go", GO), ("java", JAVA), ("rust", RUST)])
+@pytest.mark.parametrize("task", ["fix-tests", "fix-docs"])
+def test_a_patched_function_makes_the_program_that_a_written_one_makes(
+    tmp_path: Path, language: str, row: dict[str, Any], task: str, form: str
+) -> None:
+    def program(form: str) -> str:
+        problem = other(tmp_path, language, row, task=task, form=form)
+        sample = ce.Sample(task_id=problem.task_id, completion=problem.canonical_solution)
+        taken = ce.extract.default_extractor([problem])(sample, problem)
+        assert isinstance(taken, ce.extract.Extraction)
+        return problem.suites["tests"].program(taken.code, problem=problem, limits=problem.limits).code
+
+    assert [line for line in program(form).splitlines() if line] == [
+        line for line in program("instruct").splitlines() if line
+    ]
+
+
+def test_patches_of_characters_without_what_applies_them_say_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "diff_match_patch", None)
+
+    with pytest.raises(MissingExtra, match=r"form='diff'.*pip install 'codeeval\[diff\]'"):
+        load(tmp_path, task="fix-docs", form="diff")

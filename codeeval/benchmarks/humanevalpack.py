@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any, NoReturn
 
 from codeeval import languages
+from codeeval.benchmarks._patches import NOTATIONS, patched
 from codeeval.data import CachedFile, HubFile, Place, Row, Source, fetch
 from codeeval.problem import Problem, ProblemSet
 from codeeval.program import Limits, Strength
@@ -23,6 +24,12 @@ _ALPACA = (
     "Below is an instruction that describes a task. Write a response that appropriately completes the request.\n\n"
     "### Instruction:\n{asked}\n\n### Response:"
 )
+_DEEPSEEK = (
+    "You are an AI programming assistant, utilizing the Deepseek Coder model, developed by Deepseek Company, and you "
+    "only answer questions related to computer science. For politically sensitive questions, security and privacy "
+    "issues, and other non-computer science questions, you will refuse to answer\n"
+    "### Instruction:\n{stripped}\n### Response:\n"
+)
 _TEMPLATES: Mapping[str, str] = {
     "octocoder": "Question: {asked}\n\nAnswer:\n{head}",
     "octogeex": "Question: {stripped}\n\nAnswer:\n{head}",
@@ -31,6 +38,7 @@ _TEMPLATES: Mapping[str, str] = {
     "instructcodet5p": _ALPACA + "{head}",
     "wizardcoder": _ALPACA + "\n{head}",
     "codellama": "[INST] {stripped} [/INST] {head}",
+    "deepseek": _DEEPSEEK + "{head}",
     "codellama-70b": "Source: user\n\n {stripped} <step> Source: assistant\nDestination: user \n\n{head}",
     "tulu": "<|user|>\n{stripped}\n<|assistant|>\n{head}",
     "zephyr": "<|user|>\n{asked}</s>\n<|assistant|>\n{head}",
@@ -38,17 +46,26 @@ _TEMPLATES: Mapping[str, str] = {
     "aurora-m": "### Instruction:\n{stripped}\n### Response:\n{head}",
     "chatml": "<|im_start|>user\n{asked}<|im_end|>\n<|im_start|>assistant\n{head}",
 }
-#: Those in which a bug is fixed as a commit does it: what was there before, why it changes, what is there after.
-_COMMITS: Mapping[str, str] = {
+#: Those in which a bug is fixed as a commit does it (what was there before, why it changes, what is there after), or an
+#: answer to an issue.
+_FIXES: Mapping[str, str] = {
     "starcodercommit": "<commit_before>{shown}<commit_msg>{instruction}<commit_after>{head}",
     "file": "<file_name>\n{file}\n<commit_before>\n{shown}\n<commit_msg>\n{instruction}<commit_after>\n{head}",
+    "diff": "<commit_before>{shown}<commit_msg>{instruction}<commit_after>",
+    "diff-carper": "<NME> {file}\n<BEF> {shown}\n<MSG> {instruction}\n<DFF>",
+    "issue": (
+        "<issue_start>username_0: {instruction}\n\n```{shown}```\nUpvotes: 100"
+        "<issue_comment>username_1: Here it is without the bugs.\n\n```{head}"
+    ),
 }
-FORMS = ("continue", "instruct", *_TEMPLATES, "file")
+FORMS = ("continue", "instruct", *dict.fromkeys((*_TEMPLATES, *_FIXES)))
 #: What a model of this form says when it is through.
 _FORM_STOPS = {
     "starchat": "<|end|>",
     "starcodercommit": "<commit_before>",
     "file": "<commit_before>",
+    "issue": "```",
+    "deepseek": "<|EOT|>",
     "codellama-70b": "<step>",
     "zephyr": "</s>",
     "codegemma": "<end_of_turn>",
@@ -143,8 +160,9 @@ def humanevalpack(
 ) -> ProblemSet:
     """Load one task of HumanEvalPack in one language, 164 problems; its one suite is called "tests".
 
-    An answer continues the function's head, which every prompt ends with. `Problem.metadata["buggy_solution"]` is the
-    body with the bug. The sentences for the two explain tasks are codeeval's own, in place of the harness'.
+    An answer continues the function's head, which the prompt ends with, or is a patch, as the form has it.
+    `Problem.metadata["buggy_solution"]` is the body with the bug. The sentences for the two explain tasks, and what
+    answers an issue, are codeeval's own, in place of the harness'.
 
     Programs need more than a compiler: C++ Boost and OpenSSL, Go testify, Rust the crates rand, regex and md5,
     JavaScript js-md5. `codeeval.languages.build_libraries` builds those of Go and Rust beforehand.
@@ -157,8 +175,10 @@ def humanevalpack(
         form: `"instruct"` (the text, an empty line, the head), `"octocoder"` (the same between `Question:` and
             `Answer:`) or, for synthesize only, `"continue"` (the head alone, as a base model wants it). Also
             `"octogeex"`, `"starchat"`, `"starcodercommit"`, `"instructcodet5p"`, `"wizardcoder"`, `"codellama"`,
-            `"codellama-70b"`, `"tulu"`, `"zephyr"`, `"codegemma"`, `"aurora-m"` and `"chatml"`, with these models' own
-            marks, and for the two fix tasks `"file"`; the answer then begins after the head as well.
+            `"codellama-70b"`, `"deepseek"`, `"tulu"`, `"zephyr"`, `"codegemma"`, `"aurora-m"` and `"chatml"`, with
+            these models' own marks, and for the two fix tasks `"file"` and `"issue"`; the answer then begins after the
+            head as well. For the fix tasks there are `"diff"` and `"diff-carper"` too, whose answer is a patch of the
+            function with the bug: as diff-match-patch writes it, or the hunks of a unified diff.
         descriptions: for explain-synthesize: task id → what a model answered in explain-describe, or several answers.
             They are cut to the docstring's length and lose what they quote of the solution. Several answers become
             problems of their own, `Python/0/0`, `Python/0/1` …; pass@1 over all is then the score.
@@ -169,6 +189,7 @@ def humanevalpack(
         ValueError: there is no such language, task or form, they don't go together, or descriptions are missing or
             too many.
         DatasetError: the rows are not to be had, or not the right ones; see `codeeval.data.fetch`.
+        MissingExtra: `form="diff"` without what applies such patches.
     """
     short = _known(language)
     name = f"humanevalpack-{short}"
@@ -266,8 +287,8 @@ def _check_choice(name: str, task: str, form: str, descriptions: object) -> None
         raise ValueError(f"{name} has the forms {list(FORMS)}, but got {form!r}")
     if form == "continue" and task != "synthesize":
         raise ValueError(f"form='continue' shows the function's head alone, which says nothing of {task!r}")
-    if form == "file" and not task.startswith("fix-"):
-        raise ValueError(f"form='file' shows a file before it is fixed, which there is none of in {task!r}")
+    if form in _FIXES and form not in _TEMPLATES and not task.startswith("fix-"):
+        raise ValueError(f"form={form!r} shows code before it is fixed, which there is none of in {task!r}")
     if (task == "explain-synthesize") != (descriptions is not None):
         raise ValueError(
             f"descriptions={{task_id: answer}} belong to task='explain-synthesize', which needs them; got {task!r} "
@@ -288,22 +309,27 @@ class _Ask:
         return self._problem(row, row["task_id"], row["prompt"], prompt)
 
     def fix_tests(self, row: Row) -> Problem:
-        head = self._declared(row)
-        shown = f"{head}{row['buggy_solution']}\n{row['test']}"
-        return self._fix(row, head, shown)
+        return self._fix(row, self._declared(row), f"\n{row['test']}")
 
     def fix_docs(self, row: Row) -> Problem:
-        shown = row["prompt"] + row["buggy_solution"]
-        return self._fix(row, row["prompt"], shown)
+        return self._fix(row, row["prompt"], "")
 
-    def _fix(self, row: Row, head: str, shown: str) -> Problem:
+    def _fix(self, row: Row, head: str, tests: str) -> Problem:
+        """Ask for a fix of what has a bug, of which the tests are shown too."""
         instruction = f"Fix bugs in {row['entry_point']}."
-        if self.form in _COMMITS:
+        buggy = head + row["buggy_solution"]
+        if self.form in _FIXES:
             file = row["entry_point"] + PurePath(languages.get(self.short).main).suffix
-            prompt = _COMMITS[self.form].format(shown=shown, instruction=instruction, head=head, file=file).strip()
+            prompt = (
+                _FIXES[self.form].format(shown=buggy + tests, instruction=instruction, head=head, file=file).strip()
+            )
         else:
-            prompt = _prompt(self.form, head, instruction, shown)
-        return self._problem(row, row["task_id"], head, prompt)
+            prompt = _prompt(self.form, head, instruction, buggy + tests)
+        problem = self._problem(row, row["task_id"], head, prompt)
+        if self.form not in NOTATIONS:
+            return problem
+        new = head + row["canonical_solution"]
+        return patched(problem, self.form, old=buggy, new=new, header=self.part.header)
 
     def describe(self, row: Row) -> Problem:
         size = len(row["docstring"])

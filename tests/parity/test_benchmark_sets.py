@@ -181,6 +181,18 @@ def test_every_buggy_function_of_humanevalpack_fails(data_dir: Path, case: Case)
     assert len(passed) == 164
 
 
+@pytest.mark.parametrize("task", ["fix-tests", "fix-docs"])
+@pytest.mark.parametrize("form", ["diff", "diff-carper"])
+def test_solutions_as_patches_pass_and_empty_patches_fail(data_dir: Path, task: str, form: str) -> None:
+    source = data_dir / "benchmarks" / "humanevalpack" / "python.jsonl.gz"
+    problems = ce.load("humanevalpack", task=task, form=form, source=source)
+
+    passed = judge(problems, {p.task_id: [p.canonical_solution, ""] for p in problems}, cpu_s=3)
+
+    assert [task_id for task_id, verdicts in passed.items() if list(verdicts) != [True, False]] == []
+    assert len(passed) == 164
+
+
 @pytest.mark.slow
 def test_every_buggy_program_of_quixbugs_fails(data_dir: Path) -> None:
     problems = ce.load("quixbugs", source=data_dir / "benchmarks" / "quixbugs_python.jsonl.gz")

@@ -226,6 +226,23 @@ def test_rows_of_humanevalpack_are_those_of_the_name(data_dir: Path, language: s
             assert program.code.count("func main") + program.code.count("fn main") == (language == "rust")
 
 
+@pytest.mark.parametrize("language", PACK)
+@pytest.mark.parametrize("task", ["fix-tests", "fix-docs"])
+@pytest.mark.parametrize("form", ["diff", "diff-carper"])
+def test_solutions_as_patches_make_the_programs_of_written_ones(
+    data_dir: Path, language: str, task: str, form: str
+) -> None:
+    source = data_dir / "benchmarks" / "humanevalpack" / f"{language}.jsonl.gz"
+    patches = ce.load("humanevalpack", language=language, task=task, form=form, source=source)
+    written = ce.load("humanevalpack", language=language, task=task, source=source)
+
+    def words(problem: ce.Problem) -> list[str]:
+        code = problem.prompt + problem.canonical_solution
+        return problem.suites["tests"].program(code, problem=problem, limits=problem.limits).code.split()
+
+    assert [p.task_id for p in patches if words(p) != words(written[p.task_id])] == []
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("language", PACK)
