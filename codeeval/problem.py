@@ -235,6 +235,12 @@ class Problem:
         """Give the sha256, as hex, of everything that defines this problem."""
         return hashlib.sha256(json.dumps(_plain(self), sort_keys=True).encode()).hexdigest()
 
+    def __str__(self) -> str:
+        strengths = ", ".join(f"{name} ({suite.strength.value})" for name, suite in self.suites.items())
+        solution = "" if self.has_canonical_solution else " · no canonical solution"
+        head = f"{self.task_id} · {self.language} · {self.style} · suites: {strengths}{solution}"
+        return f"{head}\n\n{self.prompt.rstrip()}" + (f"\n…\n{self.suffix.rstrip()}" if self.suffix else "")
+
     def __reduce__(self) -> tuple[Any, ...]:
         fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         return _rebuild, (fields | {"suites": dict(self.suites), "metadata": dict(self.metadata)},)

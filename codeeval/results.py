@@ -18,6 +18,7 @@ from codeeval import _display
 from codeeval._arguments import similar_id
 from codeeval._tables import plural
 from codeeval.card import report_card
+from codeeval.errors import require
 from codeeval.program import Execution, Status
 from codeeval.sample import Attempt
 
@@ -329,6 +330,39 @@ class Results:
         mean = np.bincount(self._rows, weights=cpu_s, minlength=len(self.task_ids)) / np.maximum(n, 1)
         return [(self.task_ids[row], float(mean[row])) for row in np.argsort(-mean, kind="stable")[:count] if n[row]]
 
+    def to_rows(self) -> list[dict[str, Any]]:
+        """Give one row per attempt as plain data, in the attempts' order.
+
+        `passed` is None where there is no verdict; `status` is that of all suites together (see `statuses`), and where
+        there are several, each has its own in a column `status.` and its name. CPU and wall seconds are those of all
+        suites, `message` is the first that a suite has which did not pass.
+        """
+        suites = self.suites if len(self.suites) > 1 else ()
+        return [
+            {
+                "task_id": attempt.sample.task_id,
+                "index": attempt.sample.index,
+                "passed": attempt.passed if attempt.judged else None,
+                "status": None if status is None else status.value,
+                **{f"status.{suite}": _value_of(attempt.executions.get(suite)) for suite in suites},
+                "cpu_s": _cpu_s(attempt),
+                "wall_s": sum(e.wall_s for e in attempt.executions.values()),
+                "peak_memory_bytes": max((e.peak_memory_bytes for e in attempt.executions.values()), default=0),
+                "message": next((e.message for e in attempt.executions.values() if not e.passed), ""),
+                "completion": attempt.sample.completion,
+                "code": attempt.code,
+            }
+            for attempt, status in zip(self.attempts, self.statuses(), strict=True)
+        ]
+
+    def to_pandas(self) -> Any:
+        """Give the rows of `to_rows` as a `pandas.DataFrame`.
+
+        Raises:
+            MissingExtra: pandas is not installed.
+        """
+        return require("pandas", extra="frames", what="Results.to_pandas").DataFrame(self.to_rows())
+
     def to_dict(self) -> dict[str, Any]:
         """Give scores, counts and report card as plain JSON data (`metrics.json`); NaN and infinity become None."""
         n, c = self.counts()
@@ -395,6 +429,10 @@ def _overall(executions: Mapping[str, Execution]) -> Status | None:
 
 def _cpu_s(attempt: Attempt, suite: str | None = None) -> float:
     return sum(e.cpu_s for name, e in attempt.executions.items() if suite in (None, name))
+
+
+def _value_of(execution: Execution | None) -> str | None:
+    return None if execution is None else execution.status.value
 
 
 def _summary(task_id: str, ended: list[Status], cpu_s: float) -> TaskSummary:

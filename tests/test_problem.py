@@ -284,3 +284,10 @@ def test_an_empty_canonical_solution_is_one_where_it_fills_a_gap() -> None:
     assert add("a", suffix="    return a + b\n").has_canonical_solution
     assert not add("a").has_canonical_solution
     assert add("a", canonical_solution="    return a + b\n").has_canonical_solution
+
+
+def test_a_problem_prints_its_prompt_and_how_it_is_judged() -> None:
+    problem = Problem.from_test("add/0", "def add(a, b):\n", "assert add(1, 2) == 3\n", "add", suffix="\nadd(1, 2)\n")
+
+    assert str(problem) == ("add/0 · python · completion · suites: tests (split)\n\ndef add(a, b):\n…\n\nadd(1, 2)")
+    assert "no canonical solution" in str(Problem.from_io("t", "Twice.", [((1,), 2)], "twice", style="chat"))

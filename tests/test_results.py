@@ -227,3 +227,38 @@ def test_results_survive_pickling(two_suites: Results) -> None:
     assert str(copy) == str(two_suites)
     assert list(pickle.loads(pickle.dumps(two_suites.failures()))) == list(two_suites.failures())
     assert pickle.loads(pickle.dumps(two_suites.per_task())) == two_suites.per_task()
+
+
+class TestRows:
+    def test_every_attempt_is_a_row_with_its_suites_statuses(self, two_suites: Results) -> None:
+        rows = two_suites.to_rows()
+
+        assert [(r["task_id"], r["index"], r["passed"], r["status"]) for r in rows] == [
+            ("a", 0, True, "passed"),
+            ("a", 1, False, "failed"),
+            ("b", 0, None, "sandbox_error"),
+        ]
+        assert [(r["status.base"], r["status.plus"]) for r in rows] == [
+            ("passed", "passed"),
+            ("passed", "failed"),
+            ("failed", "sandbox_error"),
+        ]
+        assert json.loads(json.dumps(rows)) == rows
+
+    def test_a_suite_alone_has_no_column_of_its_own(self) -> None:
+        (row,) = results(["a"], attempt("a", tests=P, cpu_s=2.5)).to_rows()
+
+        assert (row["status"], row["cpu_s"], row["completion"]) == ("passed", 2.5, "pass")
+        assert "status.tests" not in row
+
+    def test_an_attempt_that_a_suite_did_not_run_on_has_no_status_there(self) -> None:
+        rows = results(["a", "b"], attempt("a", base=P, plus=P), attempt("b", base=F)).to_rows()
+
+        assert [row["status.plus"] for row in rows] == ["passed", None]
+
+    def test_rows_make_a_frame(self, two_suites: Results) -> None:
+        pytest.importorskip("pandas")
+
+        frame = two_suites.to_pandas()
+
+        assert frame.groupby("task_id")["cpu_s"].size().to_dict() == {"a": 2, "b": 1}
