@@ -267,6 +267,18 @@ def test_scala_main_of_one_line_goes() -> None:
     assert "println" not in program
 
 
+def test_scala_object_that_is_an_app_takes_the_tests_main() -> None:
+    code = "object Main extends App {\n  def add(a: Long): Long = a\n  println(add(1))\n}\n"
+    prompt = "object Problem {\n  def add(a: Long): Long = {\n"
+
+    program = beside(
+        code, "  }\n  def main(a: Array[String]) = { }\n}\n", prompt=prompt, entry_point="add", language="scala"
+    )
+
+    assert program.startswith("object Problem {\n  def add(a: Long): Long = a\n")
+    assert "def main" in program
+
+
 PHP = "<?php\nfunction add($a) {"
 D = "int add(int a) { return a; }"
 SWIFT = "func add(a: Int) -> Int { a }"
@@ -279,8 +291,12 @@ RACKET = "#lang racket\n(define (add a)\n"
 @pytest.mark.parametrize(
     ("language", "prompt", "code", "expected"),
     [
-        ("php", f"{PHP}\n", f"{PHP} }}\n?>\n", f"{PHP} }}\n\ntests"),
-        ("php", f"{PHP}\n", f"{PHP[6:]} }}", f"{PHP} }}\n\ntests"),
+        ("php", f"{PHP}\n", f"{PHP} }}\n", f"{PHP} }}\n?><?php\ntests"),
+        ("php", f"{PHP}\n", f"{PHP} }}\n?>\n", f"{PHP} }}\n?>\n?><?php\ntests"),
+        ("php", f"{PHP}\n", f"{PHP[6:]} }}", f"{PHP} }}\n?><?php\ntests"),
+        ("php", f"{PHP}\n", f"{PHP} }}\n__halt_compiler();\nx", f"{PHP} }}\n?><?php\ntests"),
+        ("perl", "sub add {\n", "sub add { 1 }\n__END__\nx", "sub add { 1 }\n\ntests"),
+        ("ruby", "def add(a)\n", "def add(a)\n  a\nend\n__END__\nx", "def add(a)\n  a\nend\n\ntests"),
         ("racket", RACKET, "(define (add a) a)", "#lang racket\n\n(define (add a) a)\n\ntests"),
         ("racket", RACKET, "#lang sicp\n(define (add a) a)", "#lang sicp\n(define (add a) a)\n\ntests"),
         ("javascript", "", "export default function add(a) { }\nexport { add };\n", "function add(a) { }\n\ntests"),
@@ -318,6 +334,29 @@ def test_brace_that_would_close_the_prompt_is_left_out(language: str) -> None:
 def test_examples_after_the_functions_are_taken_off(language: str, function: str, example: str) -> None:
     assert without_examples(f"{function}\n{example}", "add", language) == function
     assert without_examples(function, "add", language) == function
+
+
+@pytest.mark.parametrize(
+    ("language", "function", "needed", "example"),
+    [
+        ("ruby", "def add(a)\n  a + ZERO\nend\n", "require 'set'\nZERO = 0\n", "x = gets.chomp\nputs add(x)\n"),
+        ("ruby", "def add(a)\n  a\nend\n", "", "[1, 2].each do |x|\n  puts add(x)\nend\nOTHER = gets.to_i\n"),
+        (
+            "javascript",
+            "function add(a) {\n  return a + table[0];\n}\n",
+            "const table = [\n  0,\n];\n",
+            "const a = prompt();\nconst numbers = [1];\nconsole.log(\n  add(numbers[0]),\n);\nmodule.exports = add;\n",
+        ),
+        ("r", "add <- function(a) {\n  a + zero\n}\n", "library(stats)\nzero <- 0\n", "x <- add(1)\nprint(x)\n"),
+        ("lua", "local function add(x, y) return x + y + ZERO end\n", "ZERO = 0\n", "print(add(1, 2))\nreturn add\n"),
+        ("perl", "sub add {\n    return $zero + 1;\n}\n", "our $zero = 0;\n", "print add(1);\n"),
+        ("php", "<?php\nfunction add($a) {\n    return $a + ZERO;\n}\n", "const ZERO = 0;\n", "echo add(1);\n"),
+    ],
+)
+def test_what_the_functions_need_stays_among_the_examples(
+    language: str, function: str, needed: str, example: str
+) -> None:
+    assert without_examples(f"{function}\n{needed}{example}", "add", language) == function + needed
 
 
 @pytest.mark.parametrize("call", ["Problem.main(Array())", "println(Problem.add(1))"])

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import codeeval as ce
 from codeeval.extract import extract
 from codeeval.problem import Problem
 from codeeval.sample import Sample
@@ -75,3 +76,18 @@ def test_extracting_from_extracted_code_changes_nothing(answer: Answer) -> None:
     again = extract(Sample(task_id=answer.problem.task_id, completion=once.code), answer.problem)
 
     assert (once.code, "program") == (again.code, again.rule)
+
+
+@pytest.mark.parametrize("name", ["fenced", "first-fence", "last-fence", "codeeval"])
+def test_a_fenced_program_that_repeats_the_prompt_of_another_language_is_whole(name: str) -> None:
+    """Its function is closed already: the brace that the tests begin with would close it twice."""
+    prompt = "#!/bin/bash\nadd() {\n"
+    suite = ce.SourceSuite.of("}\n\nadd 1\n", "bash", prompt=prompt, entry_point="add")
+    problem = ce.Problem(task_id="add", prompt=prompt, suites={"tests": suite}, language="bash", entry_point="add")
+    sample = ce.Sample(task_id="add", completion=f"```bash\n{prompt}  echo $1\n}}\n```\n")
+
+    taken = ce.extract.EXTRACTORS[name](sample, problem)
+    assert isinstance(taken, ce.extract.Extraction)
+    program = suite.program(taken.code, problem=problem, limits=problem.limits)
+
+    assert program.code.strip() == f"{prompt}  echo $1\n}}\n\nadd 1"

@@ -423,6 +423,33 @@ def test_what_a_model_writes_after_its_patch_is_no_part_of_it(tmp_path: Path, fo
 
 
 @pytest.mark.parametrize("form", NOTATION_FORMS)
+@pytest.mark.parametrize(
+    "around",
+    [
+        "Here is the fix:\n\n```diff\n--- a/area.py\n+++ b/area.py\n{}```\nIt squares the radius.",
+        "```\ndiff --git a/area.py b/area.py\nindex 83db48f..bf269f4 100644\n--- a/area.py\n+++ b/area.py\n{}",
+        "{}That is it.\n@@ -1 +1 @@\n-x\n+y\n",
+    ],
+)
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_sentences_fences_and_names_of_files_around_a_patch_do_not_count(
+    tmp_path: Path, form: str, around: str, newline: str
+) -> None:
+    problems = load(tmp_path, task="fix-tests", form=form)
+
+    results = patched(problems, around.replace("{}", PATCHES[form].lstrip()).replace("\n", newline))
+
+    assert results.attempts[0].passed
+
+
+@pytest.mark.parametrize("form", NOTATION_FORMS)
+def test_an_answer_without_a_patch_is_told_as_such(tmp_path: Path, form: str) -> None:
+    results = patched(load(tmp_path, task="fix-tests", form=form), "I would square the radius.")
+
+    assert "the answer is no patch" in results.attempts[0].executions["tests"].message
+
+
+@pytest.mark.parametrize("form", NOTATION_FORMS)
 def test_a_whole_program_is_judged_as_one(tmp_path: Path, form: str) -> None:
     problems = load(tmp_path, task="fix-tests", form=form)
     rows = [

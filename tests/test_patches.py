@@ -20,14 +20,20 @@ def test_a_hunk_matches_whole_lines_to_their_end() -> None:
     assert NOTATIONS["diff-carper"].apply("@@ -1 +1 @@\n-ab\n+x", "abc\nab") == "abc\nx"
 
 
-def test_lines_without_context_come_first() -> None:
-    patch = "@@ -0,0 +1 @@\n+import math\n@@ -1 +2 @@\n-a\n+b\n@@ -9,0 +9 @@\n+c\n"
+def test_lines_without_context_come_where_their_number_says() -> None:
+    patch = "@@ -0,0 +1 @@\n+import math\n@@ -1 +2 @@\n-a\n+b\n@@ -2,0 +4,2 @@\n+c\n+d\n@@ -3,0 +7 @@\n+f\n"
+
+    assert NOTATIONS["diff-carper"].apply(patch, "a\nx\ny\n") == "import math\nb\nx\nc\nd\ny\nf\n"
+
+
+def test_lines_without_context_and_number_come_first() -> None:
+    patch = "@@ @@\n+import math\n@@\n-a\n+b\n@@\n+nowhere\n@@ -99,0 +9 @@\n+nowhere\n"
 
     assert NOTATIONS["diff-carper"].apply(patch, "a\n") == "import math\nb\n"
 
 
-def test_hunks_end_at_the_first_line_that_is_none() -> None:
-    assert NOTATIONS["diff-carper"].apply("@@ -1 +1 @@\n-a\n+b\nThat is it.\n@@ -1 +1 @@\n-b\n+c", "a") == "b"
+def test_an_empty_line_of_a_hunk_stands_for_one_of_the_code() -> None:
+    assert NOTATIONS["diff-carper"].apply("@@ -1,3 +1,3 @@\n a\n\n-b\n+c\n", "a\n\nb") == "a\n\nc"
 
 
 @pytest.mark.parametrize(
@@ -41,7 +47,7 @@ def test_hunks_end_at_the_first_line_that_is_none() -> None:
     ],
 )
 def test_what_is_no_patch_of_characters_leaves_no_code(patch: str) -> None:
-    assert NOTATIONS["diff"].apply(patch, OLD) == ""
+    assert NOTATIONS["diff"].apply(patch, OLD) is None
 
 
 def test_a_patch_of_characters_that_fits_nowhere_changes_nothing() -> None:

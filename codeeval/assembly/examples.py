@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
-from codeeval.assembly.masking import masked
+from codeeval.assembly.functions import function_end
+from codeeval.assembly.masking import depth, masked
 
 __all__ = ["without_examples"]
 
@@ -30,7 +31,9 @@ _NEVER = frozenset({"scala"})
 
 
 def without_examples(code: str, entry_point: str, language: str) -> str:
-    """Take off what follows the last definition, if it does nothing but use the entry point; in other cases, nothing.
+    """Take off what uses the entry point behind the last definition, and what needs that in turn; else nothing.
+
+    What a program needs stays, wherever it stands: imports, and names that get a value.
 
     Args:
         code: a whole answer.
@@ -42,15 +45,67 @@ def without_examples(code: str, entry_point: str, language: str) -> str:
         return code
     mask = masked(code, language)
     definitions = list(re.finditer(_BEGINNINGS[language], mask, re.MULTILINE))
-    if not definitions:
+    end = _end_of_definition(mask, definitions[-1].start(), language) if definitions else None
+    if end is None:
         return code
-    closer = re.compile(rf"^{_ENDS.get(language, '}')}[^\n]*$", re.MULTILINE).search(mask, definitions[-1].end())
-    if closer is None:
-        return code
-    rest = mask[closer.end() :]
+    rest = mask[end:]
     is_named = re.search(rf"\b{re.escape(entry_point)}\b", rest) is not None
     shows = bool(rest.strip()) if language in _NEVER else is_named
-    return code[: closer.end()].rstrip() + "\n" if shows or _calls(code, closer.end(), entry_point) else code
+    if not shows and not _calls(code, end, entry_point):
+        return code
+    return code[:end].rstrip() + "\n" + _needed(code, mask, end, entry_point, language)
+
+
+def _end_of_definition(mask: str, start: int, language: str) -> int | None:
+    """Find where a definition at the top level ends: on its own line, or on the first that begins with its end."""
+    line_end = mask.find("\n", start)
+    line_end = len(mask) if line_end < 0 else line_end
+    if language != "ruby" and function_end(mask[start:line_end], "", language) is not None:
+        return line_end
+    closer = re.compile(rf"^{_ENDS.get(language, '}')}[^\n]*$", re.MULTILINE).search(mask, start)
+    return closer.end() if closer else None
+
+
+def _needed(code: str, mask: str, at: int, entry_point: str, language: str) -> str:
+    """Give the statements behind a position that the definitions before it need, and that don't use the entry point."""
+    needed = _NEEDED.get(language)
+    if needed is None:
+        return ""
+    defined = set(re.findall(r"\w+", mask[:at]))
+    kept: list[str] = []
+    for start, end in _statements(mask, at):
+        statement = mask[start:end]
+        found = re.match(needed, statement)
+        if found is None or entry_point in re.findall(r"\w+", statement) or _READS.search(statement):
+            continue
+        if all(name in defined for name in found.groups() if name):
+            kept.append(code[start:end].rstrip() + "\n")
+    return "".join(kept)
+
+
+def _statements(mask: str, at: int) -> Iterator[tuple[int, int]]:
+    """Give where each statement at the top level begins and ends; lines that are indented, or close, belong to it."""
+    begins = [
+        line.start()
+        for line in re.compile(r"^(?!end\b|else|elsif|until\b|[)}\]])\S", re.MULTILINE).finditer(mask, at)
+        if depth(mask[at : line.start()]) + depth(mask[at : line.start()], "()") <= 0
+    ]
+    yield from zip(begins, [*begins[1:], len(mask)], strict=True)
+
+
+#: Imports, and what gives a value to a name that functions before it can see; the name is a group.
+_NEEDED: Mapping[str, str] = {
+    "javascript": r"import\b|(?:export +)?(?:const|let|var) +(\w+)\b[^=\n]*=(?!=)|(\w+)(?:\.\w+)* *=(?!=)",
+    "lua": r"(\w+)(?:\.\w+)* *=(?!=)",
+    "perl": r"use\b|our *\(?[$@%](\w+)[^=\n]*=(?![=~])",
+    "php": r"use\b|const +(\w+) *=",
+    "r": r"(?:library|require) *\(|([\w.]+) *(?:<-|=(?!=))",
+    "ruby": r"require\w*\b|include\b|([A-Z]\w*|\$\w+) *=(?![=~])",
+}
+#: An example that asks for its input.
+_READS = re.compile(
+    r"\b(?:argv|ARGV|commandArgs|gets|prompt|readline|readLine|readLines|readFileSync|scan|stdin|STDIN)\b"
+)
 
 
 def _calls(code: str, at: int, entry_point: str) -> bool:

@@ -30,8 +30,19 @@ def beside(code: str, tests: str, *, prompt: str, entry_point: str, language: st
         entry_point: the function that the tests call.
         language: the language's name.
     """
+    if language in _DATA:  # the tests would be part of the data, and never run
+        data = re.search(_DATA[language], masked(code, language), re.MULTILINE)
+        code = code[: data.start()] if data else code
     place = _PLACING.get(language, _append)
     return place(_Answer(code=code, tests=tests, prompt=prompt, entry_point=entry_point, language=language))
+
+
+#: What ends the program of a file, whose rest is data.
+_DATA: Mapping[str, str] = {
+    "perl": r"^__(?:END|DATA)__\b",
+    "php": r"\b__halt_compiler\s*\(",
+    "ruby": r"^__END__$",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,8 +79,9 @@ def _append(answer: _Answer) -> str:
 
 
 def _append_php(answer: _Answer) -> str:
-    code = re.sub(r"\?>\s*\Z", "", re.sub(r"\A\s*<\?(?:php\b)?", "", answer.code))
-    return f"<?php\n{code.strip()}\n\n{answer.tests}"
+    code = re.sub(r"\A\s*<\?(?:php\b)?", "", answer.code)
+    # The answer may end in its program or in the page around it, where tests would only be shown.
+    return f"<?php\n{code.strip()}\n?><?php\n{answer.tests}"
 
 
 def _append_script(answer: _Answer) -> str:
@@ -92,6 +104,8 @@ def _append_racket(answer: _Answer) -> str:
 def _into_class(answer: _Answer) -> str:
     """Put tests into the class that holds the method, under the name that the prompt gives it."""
     code, language = _without_main(answer.code, answer.language), answer.language
+    if language == "scala":  # its main would stand beside that of the tests
+        code = _without(code, r"\s+extends\s+(?:scala\.)?App\b(?=\s*\{)", language)
     mask = masked(code, language)
     method = first_definition(mask, answer.entry_point, language)
     found = _class_around(mask, method.start()) if method else None
@@ -159,6 +173,15 @@ def _renamed(code: str, name: str, wanted: str, language: str) -> str:
     at, pieces = 0, []
     for found in re.finditer(rf"\b{re.escape(name)}\b", mask):
         pieces += [code[at : found.start()], wanted]
+        at = found.end()
+    return "".join([*pieces, code[at:]])
+
+
+def _without(code: str, pattern: str, language: str) -> str:
+    """Take out what matches in code."""
+    at, pieces = 0, []
+    for found in re.finditer(pattern, masked(code, language)):
+        pieces.append(code[at : found.start()])
         at = found.end()
     return "".join([*pieces, code[at:]])
 

@@ -4,7 +4,7 @@
     diff          characters, as diff-match-patch has    where they are found, or something much like them
     diff-carper   the hunks of a unified diff            where their lines are found, whatever the numbers say
 
-What can't be read as a patch leaves an empty program, and one that fits nowhere the code as it was: both fail.
+What can't be read as a patch leaves no program, and one that fits nowhere the code as it was: both fail.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from codeeval.errors import require
 from codeeval.problem import Problem
@@ -34,8 +34,8 @@ class Notation:
     "Strings at which a patch has ended."
     write: Callable[[str, str], str]
     "(old, new) → the patch between them."
-    apply: Callable[[str, str], str]
-    "(patch, old) → new."
+    apply: Callable[[str, str], str | None]
+    "(patch, old) → new; None where it can't be read."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,13 +59,38 @@ class PatchSuite:
     def program(self, code: str, *, problem: Task, limits: Limits) -> Program:
         """Give the program that judges the patched code; see `Suite.program`."""
         if code.startswith(self.prompt):
-            code = self.header + self._patched(problem.assemble(code))
+            patched = self._patched(problem.assemble(code))
+            code = self.header + patched if patched is not None else _refusal(problem.language)
         return self.tests.program(code, problem=problem, limits=limits)
 
-    def _patched(self, answer: str) -> str:
+    def _patched(self, answer: str) -> str | None:
+        """Give the patched code; None where the answer holds no patch."""
         notation = NOTATIONS[self.notation]
         end = min((at for string in notation.stop if (at := answer.find(string)) >= 0), default=len(answer))
-        return notation.apply(answer[:end].rstrip("\r\n"), self.old)
+        if not answer[:end].strip():
+            return self.old
+        patch = _bare(answer[:end])
+        return notation.apply(patch, self.old) if patch else None
+
+
+def _bare(answer: str) -> str:
+    """Give an answer's patch: from its first hunk on, without the sentences, fences and names of files around it."""
+    lines = answer.replace("\r\n", "\n").lstrip(" ").split("\n")
+    begin = next((at for at, line in enumerate(lines) if line.startswith("@@")), len(lines))
+    end = next((at for at in range(begin, len(lines)) if lines[at] and lines[at][0] not in _OF_HUNKS), len(lines))
+    return "\n".join(lines[begin:end]).rstrip("\n")
+
+
+#: How lines of a patch begin: a hunk's head, what goes, what comes, what stays.
+_OF_HUNKS = "@-+ "
+
+
+def _refusal(language: str) -> str:
+    """Give a program that says why it fails, or is none."""
+    return f"raise ValueError({_NO_PATCH!r})\n" if language == "python" else _NO_PATCH
+
+
+_NO_PATCH = "the answer is no patch"
 
 
 def patched(problem: Problem, notation: str, *, old: str, new: str, header: str) -> Problem:
@@ -108,19 +133,19 @@ def _write_characters(old: str, new: str) -> str:
     return text
 
 
-def _apply_characters(patch: str, old: str) -> str:
+def _apply_characters(patch: str, old: str) -> str | None:
     patcher = _patcher()
     try:
-        patches = patcher.patch_fromText(patch.lstrip())
+        patches = patcher.patch_fromText(patch)
         # What is searched for is cut into pieces, each of which is looked for in all of the code: more of it than there
         # is code belongs to no patch of it, but could keep the caller busy for as long as its author likes.
         if sum(len(patcher.diff_text1(one.diffs)) for one in patches) > _MAX_SHOWN * len(old):
-            return ""
+            return None
         patcher.Diff_Timeout = min(patcher.Diff_Timeout, _COMPARE_S / max(1, len(patches)))
         new: str
         new, _ = patcher.patch_apply(patches, old)
     except (ValueError, IndexError):  # the latter where a patch is shorter than its numbers say
-        return ""
+        return None
     return new
 
 
@@ -140,32 +165,58 @@ def _write_lines(old: str, new: str) -> str:
 
 def _apply_lines(patch: str, old: str) -> str:
     """Apply hunks one after the other, each behind the one before; those that are found nowhere are left out."""
-    hunks = list(_hunks(patch))
-    new, at = old if hunks else "", 0
-    for before, after in hunks:
-        if not before:
-            if at == 0:  # lines without context can only be meant for the beginning
-                new, at = f"{after}\n{new}", 1
-            continue
-        found = re.compile(rf"{re.escape(before)}(?=\n|\Z)").search(new, at)
-        if found:
-            new, at = new[: found.start()] + after + new[found.end() :], found.start() + len(after)
+    new, at, n_more = old, 0, 0
+    for hunk in _hunks(patch):
+        found = _found(hunk, new, at, n_more)
+        if found is not None:
+            start, end, after = found
+            new, at = new[:start] + after + new[end:], start + len(after)
+            n_more += hunk.after.count("\n") - hunk.before.count("\n") + (not hunk.before)
     return new
 
 
-def _hunks(patch: str) -> Iterator[tuple[str, str]]:
-    """Give the lines that each hunk takes for granted, and those that it puts there."""
-    _, *hunks = re.split(r"^@@ .*?@@.*$", _END_OF_HUNKS.split(patch.lstrip(" "), maxsplit=1)[0], flags=re.MULTILINE)
-    for hunk in hunks:
-        lines = hunk.split("\n")
-        yield (
-            "\n".join(line[1:] for line in lines if line[:1] in ("-", " ")),
-            "\n".join(line[1:] for line in lines if line[:1] in ("+", " ")),
+class _Hunk(NamedTuple):
+    line: int | None
+    "After which line of the old code it comes, where it has no line of it and its head says so."
+    before: str
+    "The lines that it takes for granted."
+    after: str
+    "The lines that it puts there."
+
+
+def _hunks(patch: str) -> Iterator[_Hunk]:
+    _, *parts = re.split(r"^(@@.*)\n?", patch, flags=re.MULTILINE)
+    for head, body in zip(parts[::2], parts[1::2], strict=True):
+        lines = body.rstrip("\n").split("\n")
+        number = re.match(r"@@ -(\d{1,6}),0 ", head)
+        yield _Hunk(
+            line=int(number[1]) if number else None,
+            # An empty line is an empty line of the code, whose blank in front got lost.
+            before="\n".join(line[1:] for line in lines if line[:1] in "- "),
+            after="\n".join(line[1:] for line in lines if line[:1] in "+ "),
         )
 
 
-#: A line that begins as no line of a hunk, nor a hunk, does.
-_END_OF_HUNKS = re.compile(r"\n(?![ +@-])")
+def _found(hunk: _Hunk, new: str, at: int, n_more: int) -> tuple[int, int, str] | None:
+    """Give which part of the code a hunk replaces, and with what.
+
+    One without lines of the code goes where its number says, or to the beginning, where nothing has been changed yet.
+
+    Args:
+        hunk: what is looked for.
+        new: the code, as the hunks before have left it.
+        at: where the last of them ended.
+        n_more: by how many lines they have made it longer.
+    """
+    if hunk.before:
+        found = re.compile(rf"{re.escape(hunk.before)}(?=\n|\Z)").search(new, at)
+        return (found.start(), found.end(), hunk.after) if found else None
+    line = hunk.line + n_more if hunk.line is not None else 0 if at == 0 else None
+    starts = [0, *(match.end() for match in re.finditer("\n", new))]
+    if line is None or not 0 <= line < len(starts):
+        return None
+    return starts[line], starts[line], f"{hunk.after}\n"
+
 
 NOTATIONS: Mapping[str, Notation] = MappingProxyType(
     {

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from codeeval.problem import Problem
 from codeeval.sample import Sample
 
-__all__ = ["Extraction", "Extractor", "applied", "is_whole", "name_of", "of_raw_text"]
+__all__ = ["Extraction", "Extractor", "apart", "applied", "is_whole", "name_of", "of_raw_text"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +70,11 @@ def of_raw_text(extractor: Extractor) -> Extractor:
         return extractor(sample, problem)
 
     return taken
+
+
+def apart(code: str, problem: Problem) -> str:
+    """Give a whole program; in another language, one that repeats the prompt would pass for what continues it."""
+    return f"\n{code}" if problem.language != "python" and problem.prompt and code.startswith(problem.prompt) else code
 
 
 def name_of(extractor: Extractor) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from codeeval.assembly import defines
-from codeeval.extract.extraction import Extraction, is_whole
+from codeeval.extract.extraction import Extraction, apart, is_whole
 from codeeval.extract.plain import continuation
 from codeeval.languages import get as language_named
 from codeeval.problem import Problem
@@ -60,7 +60,7 @@ def _by_place(sample: Sample, problem: Problem, place: Literal[0, -1]) -> Extrac
 def _taken(block: Block, sample: Sample, problem: Problem) -> Extraction:
     alone = problem.style == "chat" or _defines(block.code, problem)
     return Extraction(
-        code=block.code if alone else problem.prompt + block.code,
+        code=apart(block.code, problem) if alone else problem.prompt + block.code,
         rule="fenced" if block.is_closed else "fenced, unclosed",
         dropped=sample.completion[: block.start] + sample.completion[block.end :],
     )

@@ -19,7 +19,7 @@ from codeeval.assembly import (
     without_examples,
 )
 from codeeval.extract.cleaning import cleaned
-from codeeval.extract.extraction import Extraction
+from codeeval.extract.extraction import Extraction, apart
 from codeeval.extract.fences import blocks_of, is_language
 from codeeval.problem import Problem
 from codeeval.sample import Sample
@@ -43,7 +43,7 @@ def of_other_language(sample: Sample, problem: Problem) -> Extraction:
     if problem.style == "chat" or _is_whole(block.code, problem):
         code = without_examples(block.code, problem.entry_point, problem.language)
         shown = block.code[len(code.rstrip()) :].strip()
-        return Extraction(code=_apart(code, problem), rule=f"program, {how}", dropped=shown + around)
+        return Extraction(code=apart(code, problem), rule=f"program, {how}", dropped=shown + around)
     body, dropped = _until_stop(block.code, problem)
     cut = ", cut" if dropped else ""
     joint = "" if problem.prompt.endswith("\n") or body.startswith("\n") else "\n"  # a fence begins a line
@@ -55,7 +55,7 @@ def _plain(text: str, problem: Problem) -> Extraction:
     if problem.style == "chat" or _is_whole(text, problem):
         start, end = _code_in_prose(text, problem)
         rule = "program, cut" if text[:start].strip() or text[end:].strip() else "program"
-        return Extraction(code=_apart(text[start:end], problem), rule=rule, dropped=text[:start] + text[end:])
+        return Extraction(code=apart(text[start:end], problem), rule=rule, dropped=text[:start] + text[end:])
     body, dropped = _until_stop(text, problem)
     return Extraction(
         code=problem.prompt + body, rule="continuation, cut" if dropped else "continuation", dropped=dropped
@@ -93,11 +93,6 @@ def _code_in_prose(text: str, problem: Problem) -> tuple[int, int]:
 
 #: Languages whose programs end in a brace, so that what follows the last is prose.
 _ENDS_IN_BRACE = frozenset({"cpp", "csharp", "go", "java", "rust", "scala"})
-
-
-def _apart(code: str, problem: Problem) -> str:
-    """Give a whole program; one that repeats the prompt word for word would pass for what continues it."""
-    return f"\n{code}" if problem.prompt and code.startswith(problem.prompt) else code
 
 
 def _until_stop(text: str, problem: Problem) -> tuple[str, str]:
