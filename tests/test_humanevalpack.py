@@ -450,6 +450,18 @@ def test_an_answer_without_a_patch_is_told_as_such(tmp_path: Path, form: str) ->
 
 
 @pytest.mark.parametrize("form", NOTATION_FORMS)
+def test_a_patch_that_is_far_longer_than_the_code_is_none(tmp_path: Path, form: str) -> None:
+    """Applying it would keep the caller busy for minutes."""
+    problem = load(tmp_path, task="fix-tests", form=form)[0]
+    code = problem.prompt + "@@ -1 +1 @@\n" + "-a\n+b\n" * 200_000
+
+    program = problem.suites["tests"].program(code, problem=problem, limits=problem.limits)
+
+    assert "the answer is no patch" in program.code
+    assert len(program.code) < 1000
+
+
+@pytest.mark.parametrize("form", NOTATION_FORMS)
 def test_a_whole_program_is_judged_as_one(tmp_path: Path, form: str) -> None:
     problems = load(tmp_path, task="fix-tests", form=form)
     rows = [

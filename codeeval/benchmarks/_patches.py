@@ -70,7 +70,8 @@ class PatchSuite:
         if not answer[:end].strip():
             return self.old
         patch = _bare(answer[:end])
-        return notation.apply(patch, self.old) if patch else None
+        is_patch = 0 < len(patch) <= max(_MAX_CHARS, _MAX_TIMES * len(self.old))
+        return notation.apply(patch, self.old) if is_patch else None
 
 
 def _bare(answer: str) -> str:
@@ -81,6 +82,10 @@ def _bare(answer: str) -> str:
     return "\n".join(lines[begin:end]).rstrip("\n")
 
 
+#: How long a patch may be: in characters, and in lengths of the code. It is applied in the caller's process, in a time
+#: that may grow with the square of its length, and that a longer one would waste on purpose.
+_MAX_CHARS = 16_384
+_MAX_TIMES = 8
 #: How lines of a patch begin: a hunk's head, what goes, what comes, what stays.
 _OF_HUNKS = "@-+ "
 
@@ -209,8 +214,8 @@ def _found(hunk: _Hunk, new: str, at: int, n_more: int) -> tuple[int, int, str] 
         n_more: by how many lines they have made it longer.
     """
     if hunk.before:
-        found = re.compile(rf"{re.escape(hunk.before)}(?=\n|\Z)").search(new, at)
-        return (found.start(), found.end(), hunk.after) if found else None
+        start = f"{new}\n".find(f"{hunk.before}\n", at)
+        return (start, start + len(hunk.before), hunk.after) if start >= 0 else None
     line = hunk.line + n_more if hunk.line is not None else 0 if at == 0 else None
     starts = [0, *(match.end() for match in re.finditer("\n", new))]
     if line is None or not 0 <= line < len(starts):
