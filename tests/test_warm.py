@@ -18,8 +18,8 @@ from codeeval.errors import ToolchainMissing
 from codeeval.languages import get
 from codeeval.languages.toolchain import fill, find
 from codeeval.languages.warm import HEADERS, SERVICES, recipe
+from codeeval.languages.warm.headers import begins_with
 from codeeval.program import Check, Limits, Program, Status, Strength
-from codeeval.sandbox._headers import begins_with
 
 LANGUAGES = ("csharp", "java", "typescript")
 LIMITS = {"cpu_s": 60.0, "wall_s": 200.0}
@@ -88,6 +88,7 @@ class Session:
                 "writable": [],
                 "work": str(work),
                 "work_bytes": 1 << 28,
+                "prepared": "",
                 "max_jobs": max_jobs,
             }
         )
