@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,8 +17,8 @@ from codeeval.errors import ToolchainMissing
 from codeeval.languages import get
 from codeeval.languages.toolchain import fill, find
 from codeeval.languages.warm import HEADERS, SERVICES, recipe
-from codeeval.program import Check, Limits, Program, Status, Strength
-from codeeval.sandbox._headers import begins_with
+from codeeval.languages.warm.headers import begins_with
+from codeeval.program import Check, Program, Strength
 
 LANGUAGES = ("csharp", "java", "typescript")
 LIMITS = {"cpu_s": 60.0, "wall_s": 200.0}
@@ -88,6 +87,7 @@ class Session:
                 "writable": [],
                 "work": str(work),
                 "work_bytes": 1 << 28,
+                "prepared": "",
                 "max_jobs": max_jobs,
             }
         )
@@ -442,36 +442,6 @@ STANDARD = frozenset(HEADERS["cpp"].harmless)
 )
 def test_header_counts_only_where_nothing_stands_before_it(source: str, wanted: bool) -> None:
     assert wanted == begins_with(source, "bits/stdc++.h", STANDARD)
-
-
-@pytest.mark.slow
-def test_prepared_header_lends_nothing_to_programs_without_it() -> None:
-    """The header is prepared after a few programs; those after them get the same verdicts as before."""
-    if shutil.which("g++") is None:
-        pytest.skip("g++ is not installed")
-    body = "int main() {{ std::vector<int> v({n}); return v.size() == {n} ? 0 : 1; }}\n"
-    cpp = get("cpp")
-    sources = ["#include <bits/stdc++.h>\n" + body.format(n=n) for n in range(8)]
-    sources += [body.format(n=99), "#include <string>\nint main() { return INT_MAX == 1; }\n"]
-    sources += ["#include <bits/stdc++.h>\nint main() { return std::missing(); }\n"]
-    sources += ["#define vector list\n" + sources[0], sources[0].replace("== 0 ?", "!= 0 ?")]
-    wanted = [*[Status.PASSED] * 8, *[Status.COMPILE_ERROR] * 4, Status.FAILED]
-
-    with ce.LocalExecutor(workers=1) as executor:
-        programs = [
-            Program(
-                files={cpp.main: source},
-                main=cpp.main,
-                language="cpp",
-                limits=Limits(cpu_s=5),
-                check=Check(kind="language", strength=Strength.SAME_BOX),
-            )
-            for source in sources
-        ]
-        found = dict(executor.execute(programs))
-
-    assert wanted == [found[i].status for i in range(len(sources))]
-    assert found[7].cpu_s < 1.0
 
 
 def test_words_of_the_commands_are_all_filled_in(session: Session) -> None:

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 from codeeval._tables import plural
 from codeeval.errors import SandboxError, ToolchainMissing, WorkerLost
 from codeeval.executors.base import Executor
+from codeeval.executors.prepared import PreparedHeaders
 from codeeval.languages import Language, get
 from codeeval.languages.doctor import examine
 from codeeval.languages.toolchain import Toolchain, find
@@ -238,6 +239,7 @@ class _Crew:
         self._setup = setup
         self._languages = languages
         self._toolchains: dict[tuple[str, str], Toolchain] = {}
+        self._prepared = PreparedHeaders(setup)
         self._lock = threading.Lock()
         self._idle: list[Worker] = []
         self._all: set[Worker] = set()
@@ -249,20 +251,23 @@ class _Crew:
         self._finalizer = weakref.finalize(self, _stop_all, self._all, self.pid)
         _crews.add(self)
 
-    def take(self, readable: tuple[str, ...] = (), size: int = 1) -> Worker:
+    def take(self, toolchain: Toolchain | None = None, size: int = 1) -> Worker:
         """Give an idle worker, or a new one.
 
         Args:
-            readable: the paths that the program's toolchain needs to read.
+            toolchain: the program's.
             size: how many workers the caller has at a time; when there are as many already, a new one replaces an
                 idle one that has other paths.
 
         Raises:
             SandboxError: none can be started.
         """
+        setup = self._setup
+        if toolchain is not None:
+            setup = setup.with_readable(toolchain.readable, self._prepared.folder(toolchain))
         while True:
             with self._lock:
-                fitting = [worker for worker in self._idle if worker.setup.readable == readable]
+                fitting = [worker for worker in self._idle if worker.setup == setup]
                 worker = fitting[-1] if fitting else None
                 others = [] if worker or len(self._all) < size else self._idle[:1]
                 for taken in (worker, *others):
@@ -275,7 +280,7 @@ class _Crew:
             if worker.is_ready:
                 return worker
             self.dismiss(worker)
-        worker = Worker(self._setup.with_readable(readable))
+        worker = Worker(setup)
         with self._lock:
             self._all.add(worker)
         return worker
@@ -295,6 +300,11 @@ class _Crew:
                 raise ToolchainMissing(f"{toolchain.language.title} can't be judged here: {diagnosis.message}")
             self._toolchains[key] = toolchain
         return self._toolchains[key]
+
+    def recipe(self, toolchain: Toolchain, program: Program) -> dict[str, Any]:
+        """Give what a judge needs to build and run a program, with a prepared header where it may have one."""
+        recipe = toolchain.recipe(program)
+        return {**recipe, "warm": recipe["warm"] or self._prepared.recipe(toolchain, program)}
 
     def describe_toolchain(self, name: str) -> dict[str, str]:
         """Give a language's version and the digest of its record."""
@@ -460,10 +470,10 @@ class _Shift:
         if complaint:
             yield index, _without_verdict(Status.SANDBOX_ERROR, program, complaint)
             return
-        recipe = toolchain.recipe(program) if toolchain else None
+        recipe = self.crew.recipe(toolchain, program) if toolchain else None
         message = message_of(program, recipe)
         try:
-            worker = self.crew.take(toolchain.readable if toolchain else (), self.size)
+            worker = self.crew.take(toolchain, self.size)
         except SandboxError as error:
             if not self.busy:
                 raise

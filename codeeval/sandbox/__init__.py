@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from codeeval.errors import SandboxUnavailable
-from codeeval.sandbox import _cgroup, _codec, _comparisons, _unittest, _zygote
+from codeeval.sandbox import _cgroup, _codec, _comparisons, _root, _unittest, _zygote
 from codeeval.sandbox.guarantees import GUARANTEES, Report, report_on
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "LAYERS",
     "NO_VERDICT",
     "OUTPUT_COMPARISONS",
+    "PLACE_OF_PREPARED",
     "Report",
     "Sandbox",
     "decode_values",
@@ -44,6 +45,8 @@ NO_VERDICT: str = _unittest.NO_VERDICT
 """What is said of a test that nothing was heard of; the execution's own message says why."""
 OUTPUT_COMPARISONS: tuple[str, ...] = tuple(_comparisons.OUTPUT_COMPARISONS)
 """How what a program prints can be compared, by name."""
+PLACE_OF_PREPARED: str = _root.PREPARED
+"""Where a program finds what is prepared for it."""
 
 
 def encode_values(value: Any) -> Any:

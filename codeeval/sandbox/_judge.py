@@ -21,7 +21,6 @@ from codeeval.sandbox import (
     _cgroup,
     _classify,
     _codec,
-    _headers,
     _languages,
     _stdio,
     _unittest,
@@ -98,7 +97,6 @@ class Judge:
         self.builds = _languages.BuildCache()
         self.caches = _languages.CompilerCaches()
         self.compilers = _warm.Compilers(caller_fd, zygote, group)
-        self.headers = _headers.Headers()
         self.no_archive = os.open(os.devnull, os.O_RDONLY)
         #: Tests were interrupted at some point or other, which may have been in the middle of an import.
         self.is_worn = False
@@ -206,7 +204,6 @@ class Judge:
         if self.group is not None:
             allowed = bounds(limits, has_reaper)
             more_bytes, more_tasks = self.compilers.reserve()
-            more_bytes += self.headers.n_bytes
             if self.group.await_memory(allowed.memory_bytes // 4 + more_bytes):
                 self.has_new_memory_kills()  # of the job before: no other is to be blamed for them
             self.group.limit(allowed.memory_bytes + more_bytes, allowed.tasks + more_tasks)

@@ -13,6 +13,7 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 from typing import Any, Dict, List, Optional, Tuple
 
 from codeeval.sandbox import _archive, _classify, _command, _root
@@ -30,10 +31,8 @@ _STARTING = ["starting"]
 _BUILD = "build: "
 #: Python 3.8 has no names for these: no writing, growing, shrinking or unsealing.
 _F_ADD_SEALS, _ALL_SEALS = 1033, 8 | 4 | 2 | 1
-#: A prepared header is larger than what programs may write.
-_HEADER_BYTES = 1 << 28
-#: Where a compiler complains of a prepared header, the program is not to blame.
-_PREPARED = _root.PREPARED + "/"
+#: Where a compiler complains of a prepared header, or of itself with one, the program is not to blame.
+_PREPARED = re.compile(re.escape(_root.PREPARED) + "/|internal compiler error")
 
 
 class Stage:
@@ -328,12 +327,10 @@ def _build_warm(judge: Any, program: Dict[str, Any], recipe: Dict[str, Any], arg
         return None
     if warm["kind"] == "service":
         return _build_by_service(judge, program, recipe, argv)
-    source = program["files"][program["main"]]
-    flags = judge.headers.flags(warm, source, lambda header: _prepare(judge, recipe, header))
-    if flags is None:
-        return None
-    build = _build(judge, program, recipe, [argv[0], *flags, *argv[1:]])
-    if build.row is None or (build.is_certain and _PREPARED not in build.row.get("stderr", "")):
+    if "root" not in judge.zygote.layers:
+        return None  # there is nothing prepared to be seen
+    build = _build(judge, program, recipe, [argv[0], *warm["flags"], *argv[1:]])
+    if build.row is None or (build.is_certain and not _PREPARED.search(build.row.get("stderr", ""))):
         return build
     os.close(build.archive)
     return None
@@ -376,27 +373,6 @@ def _build_by_service(judge: Any, program: Dict[str, Any], recipe: Dict[str, Any
         os.close(archive)
         return None
     return Build(archive, answer.cpu_s, answer.wall_s, None)
-
-
-def _prepare(judge: Any, recipe: Dict[str, Any], header: Dict[str, Any]) -> str:
-    """Prepare a header and put it where builds can read it; give why that can't be, or nothing."""
-    order = {
-        "files": {**header["files"], **{_command.OUT + "/" + name: text for name, text in header["files"].items()}},
-        "argv": header["build"],
-        "env": recipe["env"],
-        "unpack": "",
-        "collect": _command.OUT,
-    }
-    archive = _new_archive()
-    try:
-        stage = Stage(judge, order, {**recipe["build_limits"], "file_bytes": _HEADER_BYTES}, archive)
-        status, message = stage.verdict("build", recipe["ending"])
-        if status != "passed":
-            return message or status
-        judge.headers.n_bytes = os.fstat(archive).st_size
-        return str(judge.zygote.furnish(archive))
-    finally:
-        os.close(archive)
 
 
 def _new_archive() -> int:

@@ -28,7 +28,6 @@ __all__ = [
     "heed_signals",
     "prctl",
     "probe_job",
-    "seal",
     "settle",
     "zygote_flags",
 ]
@@ -55,7 +54,7 @@ OWN_NETWORK = _NEWNET
 OWN_IPC = _NEWIPC
 
 _MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_NOEXEC = 1, 2, 4, 8
-_MS_REMOUNT, _MS_BIND, _MS_REC, _MS_PRIVATE = 32, 0x1000, 0x4000, 1 << 18
+_MS_BIND, _MS_REC, _MS_PRIVATE = 0x1000, 0x4000, 1 << 18
 _MNT_DETACH = 2
 _PR_SET_DUMPABLE = 4
 _AT_RECURSIVE = 0x8000
@@ -196,11 +195,6 @@ def fresh_tmpfs(path: str, size_bytes: int, *, replace: bool = True) -> None:
     if replace:
         unmount(path)
     mount("tmpfs", path, "tmpfs", _MS_NOSUID | _MS_NODEV, "size=%d,nr_inodes=%d,mode=0700" % (size_bytes, 16384))
-
-
-def seal(path: str) -> None:
-    """Make a mount of our own read-only by the old call, which a zygote's filter leaves it."""
-    mount(None, path, None, _MS_REMOUNT | _MS_BIND | _MS_RDONLY | _MS_NOSUID | _MS_NODEV)
 
 
 def drop_ipc() -> None:

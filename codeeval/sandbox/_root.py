@@ -50,7 +50,7 @@ def outside(readable: Iterable[str]) -> List[str]:
     return [*_SYSTEM, *etc, *_PROC, *interpreter_paths(), *map(os.path.abspath, readable)]
 
 
-def enter(base: str, readable: Iterable[str], writable: Iterable[str], work_bytes: int) -> None:
+def enter(base: str, readable: Iterable[str], writable: Iterable[str], work_bytes: int, prepared: str = "") -> None:
     """Change to a new root, in a mount namespace of our own whose mounts are private.
 
     Args:
@@ -58,6 +58,7 @@ def enter(base: str, readable: Iterable[str], writable: Iterable[str], work_byte
         readable: files and directories beyond the system's that are visible, at their own paths and read-only.
         writable: the same, but not read-only.
         work_bytes: the size limit of the work directory.
+        prepared: an existing directory whose files jobs find, to be read, in `PREPARED`; none where it is empty.
 
     Raises:
         OSError: the kernel refuses one of the steps.
@@ -82,6 +83,8 @@ def enter(base: str, readable: Iterable[str], writable: Iterable[str], work_byte
             os.symlink(WORK, base + path)
     os.mkdir(base + WORK)
     os.mkdir(base + PREPARED)
+    if prepared:
+        _namespaces.bind(prepared, base + PREPARED)
     os.mkdir(base + "/proc")
     # The kernel gives a fresh /proc only to those who see one already.
     _namespaces.mount("proc", base + "/proc", "proc", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC)

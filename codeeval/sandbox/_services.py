@@ -1,13 +1,13 @@
-"""The warm compilers of a zygote, and what is prepared for its jobs."""
+"""The warm compilers of a zygote."""
 
 from __future__ import annotations
 
 import os
 from typing import Dict, Sequence, Tuple
 
-from codeeval.sandbox import _archive, _job, _namespaces, _root, _service, _tree
+from codeeval.sandbox import _job, _namespaces, _service, _tree
 
-__all__ = ["Services", "furnish"]
+__all__ = ["Services"]
 
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 #: More descriptors than a zygote has.
@@ -69,23 +69,3 @@ class Services:
     def count_tasks(self) -> int:
         """Count their threads: the kernel counts them together with a job's."""
         return sum(_tree.count_threads(pid, self.job.proc_fd) for pid in self.pids.values())
-
-
-def furnish(archive: int) -> int:
-    """Put the files of an archive, and no others, where jobs can read and not write them; give an errno, or 0."""
-    try:
-        _namespaces.fresh_tmpfs(
-            _root.PREPARED, os.fstat(archive).st_size + (1 << 20), replace=_is_mount(_root.PREPARED)
-        )
-        for name, mode, content in _archive.entries(archive):
-            fd = os.open(os.path.join(_root.PREPARED, os.path.basename(name)), os.O_CREAT | os.O_WRONLY, mode)
-            with open(fd, "wb") as file:
-                file.writelines(content)
-        _namespaces.seal(_root.PREPARED)
-    except OSError as error:
-        return error.errno or -1
-    return 0
-
-
-def _is_mount(path: str) -> bool:
-    return os.stat(path).st_dev != os.stat(os.path.dirname(path)).st_dev

@@ -11,7 +11,6 @@ read. It obeys these messages on its socket, each answered or not as the table s
     W  start a warm compiler: its slot and limits, its socket and log           (no answer: it is heard, see `_warm`)
     S  look at a warm compiler                                                  → CPU seconds, memory
     X  end a warm compiler                                                      → how it ended
-    F  show the jobs to come the files of an archive, and no others             → errno, or 0
     end of file                                                                 → kill the child and leave
 
 The child runs `_harness.run`. A zombie stays until K, so its pid is never somebody else's.
@@ -48,7 +47,6 @@ from codeeval.sandbox import (
 
 __all__ = [
     "CLOCK",
-    "DONE",
     "ENDED",
     "JOB",
     "LAYERS",
@@ -89,8 +87,6 @@ SERVICE = struct.Struct("!cBqqq")
 STATE = struct.Struct("!dq")
 #: S and X: slot.
 SLOT = struct.Struct("!cB")
-#: Answer to F.
-DONE = struct.Struct("!i")
 
 #: Told with the layers.
 _SETTLED = "settled"
@@ -122,18 +118,6 @@ class Zygote:
         if not message:
             raise OSError(errno.EPIPE, os.strerror(errno.EPIPE))
         return fds[0] if fds else -1
-
-    def furnish(self, archive: int) -> str:
-        """Show the jobs to come the files of an archive, to be read; give why that can't be, or nothing."""
-        if "root" not in self.layers:
-            return "it needs the layer root"
-        rights = array.array("i", [archive])
-        try:
-            self.channel.sendmsg([b"F"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
-            (number,) = DONE.unpack(self.channel.recv(64))
-        except (OSError, struct.error) as error:
-            return "the zygote is gone: %s" % error
-        return os.strerror(abs(number)) if number else ""
 
 
 def can_serve(zygote: Zygote) -> bool:
@@ -247,7 +231,7 @@ def _main(channel: socket.socket, config: Dict[str, Any], wanted: "set[str]", fl
         if "root" in wanted:
             try:
                 readable = [*_root.interpreter_paths(), *config["readable"]]
-                _root.enter(work, readable, config["writable"], config["work_bytes"])
+                _root.enter(work, readable, config["writable"], config["work_bytes"], config["prepared"])
             except OSError as error:
                 channel.send(("refused root %s" % error).encode())
                 return
@@ -365,9 +349,6 @@ def _serve(channel: socket.socket, job: _job.Job, work: str, clean: Callable[[],
             channel.send(STATE.pack(*services.look(message[1])))
         elif order == b"X":
             channel.send(ENDED.pack(*services.end(message[1])))
-        elif order == b"F":
-            channel.send(DONE.pack(_services.furnish(fds[0])))
-            os.close(fds[0])
         else:
             job.end(pid, failed)
             services.end_all()

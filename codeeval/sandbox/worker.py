@@ -97,10 +97,13 @@ class Setup:
     env: Mapping[str, str] = field(default_factory=dict)
     readable: tuple[str, ...] = ()
     "Paths that a toolchain needs, beyond those that the sandbox names."
+    prepared: str = ""
+    "The directory with what is prepared for a toolchain's programs; there is none where it is empty."
 
-    def with_readable(self, paths: Sequence[str]) -> Setup:
-        """Give the same with further readable paths."""
-        return dataclasses.replace(self, readable=tuple(dict.fromkeys([*self.readable, *paths])))
+    def with_readable(self, paths: Sequence[str], prepared: str = "") -> Setup:
+        """Give the same with further readable paths, and with what is prepared."""
+        readable = tuple(dict.fromkeys([*self.readable, *paths]))
+        return dataclasses.replace(self, readable=readable, prepared=prepared)
 
     def command(self) -> list[str]:
         """Give the command line of a worker, without its two arguments."""
@@ -138,6 +141,7 @@ class Setup:
             "readable": [*self.sandbox.readable, *self.readable],
             "writable": list(self.sandbox.writable),
             "work_bytes": self.sandbox.work_bytes,
+            "prepared": self.prepared,
         }
 
 

@@ -5,7 +5,8 @@ compiled the compiler, the declarations of the standard library are parsed. Each
 file, in the compiler's own language, because that is how these compilers are called; it runs in a box of its own and is
 asked over `codeeval.sandbox._warm`, which says what is asked and when it is not believed.
 
-C++ has no such process. What takes the time is reading the standard library, and the compiler can keep that in a file.
+C++ has no such process. What takes the time is reading the standard library, and the compiler can keep that in a file
+(`headers`).
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ import glob
 import hashlib
 import os
 import re
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
+
+from codeeval.languages.warm.headers import HEADERS, PreparedHeader
 
 __all__ = ["HEADERS", "SERVICES", "PreparedHeader", "Service", "digest", "recipe"]
 
@@ -42,20 +44,6 @@ class Service:
     memory_bytes: int = 2 << 30
     "Private writable memory that it may have; when it resides in more, it is replaced."
     threads: int = 128
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PreparedHeader:
-    """A header that is read once, for the programs that begin with it."""
-
-    header: str
-    "As programs include it."
-    harmless: tuple[str, ...]
-    "Headers that may be included before it: it includes them all, so that the order makes no difference."
-    build: tuple[str, ...]
-    "The command that prepares it; it must write to `{out}/{name}.gch`."
-    flags: tuple[str, ...]
-    "What the compiler is told in addition; programs find what is prepared for them in /prepared."
 
 
 SERVICES: Mapping[str, Service] = MappingProxyType(
@@ -85,29 +73,6 @@ SERVICES: Mapping[str, Service] = MappingProxyType(
 )
 """Compilers that stay, by the name that a `Language` has in `warm`."""
 
-#: The headers of C and C++ that GCC's bits/stdc++.h includes itself, whatever the version of the language.
-_STANDARD = (
-    "cassert cctype cerrno cfloat ciso646 climits clocale cmath csetjmp csignal cstdarg cstddef cstdio cstdlib cstring "
-    "ctime cwchar cwctype algorithm bitset complex deque exception fstream functional iomanip ios iosfwd iostream "
-    "istream iterator limits list locale map memory new numeric ostream queue set sstream stack stdexcept streambuf "
-    "string typeinfo utility valarray vector array atomic chrono codecvt condition_variable forward_list future "
-    "initializer_list mutex random ratio regex scoped_allocator system_error thread tuple typeindex type_traits "
-    "unordered_map unordered_set assert.h ctype.h errno.h float.h limits.h locale.h math.h setjmp.h signal.h stdarg.h "
-    "stddef.h stdio.h stdlib.h string.h time.h wchar.h wctype.h"
-).split()
-
-HEADERS: Mapping[str, PreparedHeader] = MappingProxyType(
-    {
-        "cpp": PreparedHeader(
-            header="bits/stdc++.h",
-            harmless=tuple(_STANDARD),
-            build=("{g++}", "-std=c++17", "-x", "c++-header", "prepared.h", "-o", "{out}/prepared.h.gch"),
-            flags=("-include", "/prepared/prepared.h"),
-        )
-    }
-)
-"""Headers that can be prepared, by the name that a `Language` has in `warm`."""
-
 
 def recipe(name: str, words: Mapping[str, str], identity: str) -> dict[str, Any] | None:
     """Give what a judge needs to use a warm compiler, as plain data; None where there is none here.
@@ -117,8 +82,6 @@ def recipe(name: str, words: Mapping[str, str], identity: str) -> dict[str, Any]
         words: what the words in command lines stand for.
         identity: of the toolchain; another one gets another compiler.
     """
-    if name in HEADERS:
-        return _header(HEADERS[name], {**words, "name": "prepared.h"}, f"{name} {identity}")
     service = SERVICES.get(name)
     if service is None:
         return None
@@ -143,27 +106,11 @@ def recipe(name: str, words: Mapping[str, str], identity: str) -> dict[str, Any]
 def digest(name: str) -> str:
     """Give a digest of all that a warm compiler is made of but the toolchain; empty where there is none."""
     if name in HEADERS:
-        return hashlib.sha256(repr(HEADERS[name]).encode()).hexdigest()
+        return hashlib.sha256((_HERE / "headers.py").read_bytes()).hexdigest()  # which also says who gets one
     if name not in SERVICES:
         return ""
     service = SERVICES[name]
     return hashlib.sha256(repr(service).encode() + (_HERE / service.source).read_bytes()).hexdigest()
-
-
-def _header(header: PreparedHeader, words: Mapping[str, str], key: str) -> dict[str, Any]:
-    # A header that is read in an instant leaves linking as what takes long.
-    linker = next(
-        (f"-fuse-ld={name}" for name, tool in (("mold", "mold"), ("lld", "ld.lld")) if shutil.which(tool)), ""
-    )
-    return {
-        "kind": "header",
-        "key": key,
-        "header": header.header,
-        "harmless": list(header.harmless),
-        "files": {words["name"]: f"#include <{header.header}>\n"},
-        "build": [_filled(word, words) for word in header.build],
-        "flags": [*header.flags, *([linker] if linker else [])],
-    }
 
 
 def _filled(text: str, words: Mapping[str, str]) -> str:
