@@ -19,7 +19,7 @@ from codeeval._tables import plural
 from codeeval.errors import DatasetError, DatasetUnavailable, InvalidProblem
 from codeeval.languages import Language
 from codeeval.program import Limits, Strength
-from codeeval.suites import CallSuite, Oracle, ScriptSuite, SourceSuite, Suite
+from codeeval.suites import CallSuite, Oracle, ScriptSuite, SourceSuite, Suite, UnittestSuite
 
 if TYPE_CHECKING:
     from codeeval.truth import GroundTruth, Outcome
@@ -64,8 +64,20 @@ class Problem:
                 f"{self.task_id}: style must be 'completion' (the answer continues the prompt) or 'chat' (it stands "
                 f"alone), but got {self.style!r}"
             )
+        if not isinstance(self.limits, Limits):
+            raise InvalidProblem(f"{self.task_id}: limits must be Limits(cpu_s=…, …), but got {self.limits!r:.80}")
         if not self.suites:
             raise InvalidProblem(f"{self.task_id}: a problem without tests can't be judged; give it at least one suite")
+        if self.language != "python":
+            self._refuse_python_suites()
+
+    def _refuse_python_suites(self) -> None:
+        for name, suite in self.suites.items():
+            if isinstance(suite, ScriptSuite | CallSuite | UnittestSuite):
+                raise InvalidProblem(
+                    f"{self.task_id}: suite {name!r} judges Python, but language={self.language!r}; tests in another "
+                    "language are a SourceSuite (Problem.from_source), whole programs a StdioSuite"
+                )
 
     @classmethod
     def from_test(
@@ -121,7 +133,7 @@ class Problem:
             entry_point=entry_point,
             canonical_solution=canonical_solution,
             style=style,
-            stop=tuple(stop),
+            stop=_strings("stop", stop),
             prefix=prefix,
             suffix=suffix,
             limits=limits or Limits(),
@@ -163,7 +175,7 @@ class Problem:
         suites: Mapping[str, Suite] = MappingProxyType({"tests": suite})
         fields = {name: value for name, value in fields.items() if value is not None}
         if "stop" in fields:
-            fields["stop"] = tuple(fields["stop"])
+            fields["stop"] = _strings("stop", fields["stop"])
         return cls(task_id=task_id, prompt=prompt, suites=suites, entry_point=entry_point, **fields)
 
     @classmethod
@@ -196,7 +208,7 @@ class Problem:
             InvalidProblem: there are no tests.
             ValueError: there is no such language, or it can't be sealed.
         """
-        record = languages.get(language) if isinstance(language, str) else language
+        record = language if isinstance(language, Language) else languages.get(language)
         try:
             suite = SourceSuite.of(tests, record, sealed=sealed)
         except InvalidProblem as error:
@@ -206,7 +218,7 @@ class Problem:
             prompt=prompt,
             suites=MappingProxyType({"tests": suite}),
             language=record.name,
-            stop=_stop_strings(record, tests) if stop is None else tuple(stop),
+            stop=_stop_strings(record, tests) if stop is None else _strings("stop", stop),
             limits=limits or record.run_limits,
             **fields,
         )
@@ -554,6 +566,20 @@ def _is_as_wanted(value: Any, wanted: Any) -> bool:
     choices = list(wanted) if isinstance(wanted, list | tuple | set | frozenset) else [wanted]
     values = list(value) if isinstance(value, list | tuple | set | frozenset) else [value]
     return any(one in choices for one in values)
+
+
+def _strings(name: str, value: Iterable[str]) -> tuple[str, ...]:
+    """Give several strings; one alone would be taken for its characters.
+
+    Raises:
+        TypeError: it is one, or holds what is none.
+    """
+    if isinstance(value, str):
+        raise TypeError(f"{name} must be a sequence of strings, but got {value!r:.80}; write [{value!r:.80}]")
+    strings = tuple(value)
+    if not all(isinstance(string, str) for string in strings):
+        raise TypeError(f"{name} must be a sequence of strings, but got {value!r:.80}")
+    return strings
 
 
 def _remarks(problem: Problem) -> Iterator[str]:

@@ -193,4 +193,12 @@ def _index(place: str, row: Mapping[str, Any], task_id: str, counts: Mapping[str
 
 def _got(row: Mapping[str, Any], key: str) -> str:
     """Say what a row has instead of a string."""
-    return f"got {row[key]!r:.80}" if key in row else f"it isn't there; the row has {sorted(map(str, row))!s:.200}"
+    if key in row:
+        return f"got {row[key]!r:.80}"
+    meant = next((other for other in _OTHER_NAMES.get(key, ()) if other in row), None)
+    remedy = f"; if it is {meant!r}, rename that" if meant else ""
+    return f"it isn't there; the row has {sorted(map(str, row))!s:.200}{remedy}"
+
+
+#: What others call a field.
+_OTHER_NAMES: Mapping[str, tuple[str, ...]] = {"task_id": ("name", "id", "question_id", "problem_id", "taskId")}

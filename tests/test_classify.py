@@ -94,6 +94,15 @@ NOTHING = dict.fromkeys(
         ({}, {}, "passed", ""),
         ({"wait_status": exited(1), "stderr": "a\nb\n"}, {}, "failed", "exited with code 1: b"),
         ({"wait_status": exited(1), "stderr": "x.js:1\nTypeError: no\nNode 20\n"}, {}, "failed", "TypeError: no"),
+        (
+            {
+                "wait_status": exited(1),
+                "stderr": "x.js:1\n  throw new AssertionError(obj);\n\nAssertionError [ERR_ASSERTION]: 1 !== 2\n",
+            },
+            {},
+            "failed",
+            "AssertionError [ERR_ASSERTION]: 1 !== 2",
+        ),
         ({"wait_status": exited(1), "stdout": "Test failed\n"}, {}, "failed", "Test failed"),
         ({"wait_status": exited(1)}, {"exit_code": False}, "passed", ""),
         ({"stdout": "x"}, {"failed_stdout": "(?s)."}, "failed", "x"),

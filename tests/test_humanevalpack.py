@@ -168,6 +168,26 @@ def test_a_description_ends_where_code_begins() -> None:
     assert describe("Squares it.\nclass A: pass", ROW | {"docstring": "x" * 200}) == "Squares it."
 
 
+@pytest.mark.parametrize(
+    ("descriptions", "message"),
+    [
+        ("It squares.", r"must be \{task_id: answer\}, but got 'It squares.'"),
+        ({"Python/1": "It squares."}, r"hold 'Python/1', which is no task here; did you mean 'Python/0'"),
+        ({"Python/0": 1}, r"descriptions\['Python/0'\] must be an answer or a list of them, but got 1"),
+        ({"Python/0": [None]}, r"must be an answer or a list of them"),
+    ],
+)
+def test_descriptions_that_are_none_or_of_other_tasks_are_refused(
+    tmp_path: Path, descriptions: Any, message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        load(tmp_path, task="explain-synthesize", descriptions=descriptions)
+
+
+def test_a_part_of_the_tasks_described_is_told(tmp_path: Path) -> None:
+    assert load(tmp_path, task="explain-synthesize", descriptions={}).name.endswith(", 0 described)")
+
+
 def test_several_descriptions_are_problems_of_their_own(tmp_path: Path) -> None:
     problems = load(tmp_path, task="explain-synthesize", descriptions={"Python/0": ["One.", "Two."]})
 

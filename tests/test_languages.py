@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import codeeval as ce
+from codeeval.assembly import main_type
 from codeeval.errors import InvalidProblem, SandboxUnavailable, ToolchainMissing
 from codeeval.languages import Ending, Language, SelfTest
 from codeeval.languages.toolchain import find
@@ -787,6 +788,61 @@ def test_programs_in_other_languages_are_judged_by_what_they_print(executor: ce.
     statuses = [execution.status.value for execution in executions.values()]
     assert statuses == ["passed", "failed", "failed", "compile_error"]
     assert executions["right"].strength is Strength.VALUES_OUT
+
+
+WHOLE_PROGRAMS = {
+    "go": 'package main\nimport "fmt"\nfunc main() {\n\tvar n int\n\tfmt.Scan(&n)\n\tfmt.Println(n * 2)\n}\n',
+    "java": (
+        "import java.util.*;\npublic class Main {\n  static class Node { int value; }\n"
+        "  public static void main(String[] args) {\n"
+        "    System.out.println(new Scanner(System.in).nextInt() * 2);\n  }\n}\n"
+    ),
+    "scala": "object Two { def x = 2 }\nobject Start extends App { println(scala.io.StdIn.readInt() * Two.x) }\n",
+}
+
+
+@pytest.mark.parametrize("language", WHOLE_PROGRAMS)
+def test_whole_programs_may_be_called_as_their_authors_call_them(
+    request: pytest.FixtureRequest, executor: ce.LocalExecutor, language: str
+) -> None:
+    need(request, ce.languages.get(language))
+    suite = ce.StdioSuite.of([("3", "6"), ("5", "10")])
+    wrong = ce.StdioSuite.of([("3", "7")])
+    limits = ce.languages.get(language).run_limits
+    problem = ce.Problem(
+        task_id="twice", prompt="", suites={"tests": suite}, language=language, style="chat", limits=limits
+    )
+    code = WHOLE_PROGRAMS[language]
+
+    right = executor.run(suite.program(code, problem=problem, limits=limits))
+    failing = executor.run(wrong.program(code, problem=problem, limits=limits))
+
+    assert (right.status, right.message) == (ce.Status.PASSED, "")
+    assert failing.status is ce.Status.FAILED
+
+
+@pytest.mark.parametrize(
+    ("language", "code", "name"),
+    [
+        ("java", "class A { }\nclass B { public static void main(String[] a) { } }\n", "B"),
+        ("java", "class A { public static void main(String[] a) { } }\npublic final class B { }\n", "B"),
+        ("java", "// public class A\nclass B { class A { } public static final void main(String... a) { } }\n", "B"),
+        ("java", "class A { void main() { } }\n", None),
+        ("scala", "class A\nobject B { def main(a: Array[String]) = { } }\n", "B"),
+        ("go", "package main\n", None),
+    ],
+)
+def test_main_class_is_the_public_one_or_the_one_that_starts(language: str, code: str, name: str | None) -> None:
+    assert main_type(code, language) == name
+
+
+def test_a_command_that_names_what_is_not_there_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"Language.run names \{mian\}, .*\{main\}"):
+        broken_language(run=("{sh}", "{mian}"))
+
+
+def test_a_diagnosis_is_found_by_any_name_of_its_language() -> None:
+    assert ce.languages.doctor(["sh"])["sh"].language.name == "bash"
 
 
 def test_a_program_is_built_once_for_all_its_inputs() -> None:

@@ -263,6 +263,13 @@ def test_compiler_sees_no_file_but_the_programs_own(session: Session) -> None:
     assert alone.exit_code not in (0, None)
 
 
+@pytest.mark.parametrize("session", ["typescript"], indirect=True)
+def test_a_library_that_a_program_asks_for_is_checked_against_the_others(session: Session) -> None:
+    clashing = session.compile('/// <reference lib="webworker" />\nconsole.log(1);')
+
+    assert clashing.exit_code not in (0, None)
+
+
 def test_compiler_that_is_killed_by_a_program_is_replaced(session: Session) -> None:
     deep = {
         "csharp": "class M { static int X = " + "(" * 200_000 + "1" + ")" * 200_000 + "; static void Main() {} }",
@@ -433,6 +440,7 @@ STANDARD = frozenset(HEADERS["cpp"].harmless)
         ("#include <openssl/md5.h>\n#include <bits/stdc++.h>", False),
         ("#if 0\n#include <bits/stdc++.h>\n#endif", False),
         ("// text \\\n#include <bits/stdc++.h>", False),
+        ("// text \\ \t\n#include <bits/stdc++.h>", False),
         ("// text ??/\n#include <bits/stdc++.h>", False),
         ("/* text\n#include <bits/stdc++.h>\n*/", False),
         ("/* text\n#include <bits/stdc++.h>\n", False),

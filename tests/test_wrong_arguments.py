@@ -57,6 +57,23 @@ WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
     "an infinite difference": (lambda r: sign_flip_test([math.inf]), r"differences must be finite"),
     "scores of models are words": (lambda r: paired_difference("a", "b"), r"a must be numbers"),
     "a difference in words": (lambda r: api.plan(problems=9, n=1, difference="3 points"), r"difference must lie"),
+    "one stop string": (
+        lambda r: api.Problem.from_test("t", "", "assert f() == 1", "f", stop="\ndef"),
+        r"stop must be a sequence of strings, but got '\\ndef'; write \['\\ndef'\]",
+    ),
+    "limits as a dict": (
+        lambda r: dataclasses.replace(PROBLEM, limits={"cpu_s": 1}),  # type: ignore[arg-type]
+        r"limits must be Limits\(cpu_s=",
+    ),
+    "no language": (lambda r: api.Problem.from_source("t", "", "x", None), r"a language's name must be a string"),
+    "calls in another language": (
+        lambda r: api.Problem.from_io("t", "", [((1,), 1)], "f", language="js"),
+        r"judges Python, but language='js'; tests in another language are a SourceSuite",
+    ),
+    "sealed is a word": (
+        lambda r: api.Problem.from_source("t", "", "x", "lua", sealed="yes"),
+        r"sealed must be True or False",
+    ),
     "a metric by name": (lambda r: api.ByTag("pass@1", "difficulty"), r"ByTag breaks a metric down"),
     "references without tasks": (lambda r: measures.ExactMatch(references="x"), r"references must map task ids"),
     "weights of three parts": (
@@ -217,7 +234,8 @@ def test_rows_in_a_folder_are_refused(tmp_path: Path) -> None:
 def test_a_mistake_is_named(mistake: str, results: ce.Results) -> None:
     call, message = WRONG[mistake]
 
-    with pytest.raises((ValueError, TypeError, LookupError, errors.EnvironmentUnavailable), match=message):
+    named = (ValueError, TypeError, LookupError, errors.EnvironmentUnavailable, errors.InvalidProblem)
+    with pytest.raises(named, match=message):
         call(results)
 
 

@@ -5,7 +5,7 @@ first line. That is enough to take a `main` out of an answer or to put tests int
 ends as a compile error, never as a pass. Standard library only.
 """
 
-from codeeval.assembly.definitions import defines, first_definition, signature_name
+from codeeval.assembly.definitions import defines, first_definition, main_type, signature_name
 from codeeval.assembly.examples import without_examples
 from codeeval.assembly.functions import function_end, knows_ends
 from codeeval.assembly.masking import closed_at, depth, line_comment, masked
@@ -21,6 +21,7 @@ __all__ = [
     "go_program",
     "knows_ends",
     "line_comment",
+    "main_type",
     "masked",
     "signature_name",
     "without_examples",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from codeeval.assembly.masking import masked
+from codeeval.assembly.masking import depth, masked
 
-__all__ = ["defines", "first_definition", "signature_name"]
+__all__ = ["defines", "first_definition", "main_type", "signature_name"]
 
 #: A type and what may stand around it, for languages in which no keyword begins a function.
 _TYPED = (
@@ -71,3 +71,34 @@ _SAME = {"typescript": "javascript"}
 
 def _folded(name: str) -> str:
     return name.replace("_", "").lower()
+
+
+def main_type(code: str, language: str) -> str | None:
+    """Give the class or object that a whole program starts in, which in some languages its file is called after.
+
+    That is a public class, since no file may have another name, else the one that holds `main`, else None.
+    """
+    if language not in _TYPES:
+        return None
+    mask = masked(code, language)
+    found = [type_ for type_ in re.finditer(_TYPES[language], mask) if depth(mask[: type_.start()]) == 0]
+    ends = [type_.start() for type_ in found[1:]] + [len(mask)]
+    public = [type_["name"] for type_ in found if type_["public"]]
+    starting = [
+        type_["name"]
+        for type_, end in zip(found, ends, strict=True)
+        if re.search(_STARTS[language], mask[type_.start() : end])
+    ]
+    return next(iter((*public, *starting)), None)
+
+
+#: Types at the top level; and what begins the program, in a type or its head.
+_TYPES: Mapping[str, str] = {
+    "java": r"(?P<public>\bpublic\s+)?(?:\b(?:final|abstract|sealed|strictfp)\s+)*"
+    r"\b(?:class|interface|enum|record)\s+(?P<name>\w+)",
+    "scala": r"(?P<public>(?!))?\bobject\s+(?P<name>\w+)",
+}
+_STARTS: Mapping[str, str] = {
+    "java": r"\bstatic\b[^;{}()]*\bvoid\s+main\s*\(",
+    "scala": r"\bdef\s+main\s*\(|\bextends\s+(?:scala\.)?App\b",
+}

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from types import MappingProxyType
 from typing import Any, NoReturn
 
 from codeeval import languages
+from codeeval._arguments import similar_id
 from codeeval.benchmarks._patches import NOTATIONS, patched
 from codeeval.data import CachedFile, HubFile, Place, Row, Source, fetch
 from codeeval.problem import Problem, ProblemSet
@@ -202,15 +203,18 @@ def humanevalpack(
     known = {part.sha256: f"humanevalpack, language={other!r}" for other, part in _PARTS.items()}
     found = fetch(name, places, fields=fields, sha256=_PARTS[short].sha256, source=source, verify=verify, known=known)
     ask = _Ask(short=short, part=_PARTS[short], form=form)
+    if descriptions is not None:
+        _check_descriptions(descriptions, [row["task_id"] for row in found.rows])
     if task == "explain-describe":
         problems = [ask.describe(row) for row in found.rows]
     elif task == "explain-synthesize":
         problems = [p for row in found.rows for p in ask.from_words(row, (descriptions or {}).get(row["task_id"]))]
     else:
         problems = [_ASK[task](ask, row) for row in found.rows]
+    part = "" if descriptions is None or len(descriptions) == len(found.rows) else f", {len(descriptions)} described"
     return ProblemSet(
         problems,
-        name=f"{name} ({task}, {form})",
+        name=f"{name} ({task}, {form}{part})",
         version="1.0" if found.is_official else "custom",
         revision=found.revision,
     )
@@ -294,6 +298,25 @@ def _check_choice(name: str, task: str, form: str, descriptions: object) -> None
             f"descriptions={{task_id: answer}} belong to task='explain-synthesize', which needs them; got {task!r} "
             f"{'with' if descriptions is not None else 'without'} them"
         )
+
+
+def _check_descriptions(descriptions: Mapping[str, str | Iterable[str]], task_ids: Sequence[str]) -> None:
+    """Refuse descriptions that are none, or of other tasks.
+
+    Raises:
+        ValueError: says which.
+    """
+    if not isinstance(descriptions, Mapping):
+        raise ValueError(f"descriptions must be {{task_id: answer}}, but got {descriptions!r:.80}")
+    known = set(task_ids)
+    for task_id, answers in descriptions.items():
+        if task_id not in known:
+            raise ValueError(
+                f"descriptions hold {task_id!r:.80}, which is no task here; {similar_id(str(task_id), task_ids)}"
+            )
+        several = [answers] if isinstance(answers, str) else answers
+        if not isinstance(several, Iterable) or not all(isinstance(answer, str) for answer in several):
+            raise ValueError(f"descriptions[{task_id!r}] must be an answer or a list of them, but got {answers!r:.80}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -52,7 +52,7 @@ class Diagnoses(Sequence[Diagnosis]):
     @overload
     def __getitem__(self, key: slice) -> Diagnoses: ...
     def __getitem__(self, key: int | str | slice) -> Diagnosis | Diagnoses:
-        """Give a diagnosis by position or by the language's name.
+        """Give a diagnosis by position or by a name of the language.
 
         Raises:
             KeyError: this language was not asked about.
@@ -62,7 +62,7 @@ class Diagnoses(Sequence[Diagnosis]):
         if isinstance(key, int):
             return self._diagnoses[key]
         for diagnosis in self._diagnoses:
-            if diagnosis.language.name == key:
+            if key in (diagnosis.language.name, *diagnosis.language.aliases):
                 return diagnosis
         raise KeyError(f"{key!r} was not asked about; there are {', '.join(d.language.name for d in self)}")
 

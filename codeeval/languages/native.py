@@ -154,6 +154,18 @@ _GO_ENV = {
     "CGO_ENABLED": "0",
 }
 
+_GO_PROGRAM_TEST = """\
+package main
+
+import "fmt"
+
+func main() {
+    if fmt.Sprint(1+2) != "%s" {
+        panic("wrong")
+    }
+}
+"""
+
 _GO_LIBRARIES = (
     "bufio bytes container/heap container/list crypto/md5 crypto/sha256 encoding/hex encoding/json errors fmt math "
     "math/big math/bits math/cmplx math/rand os reflect regexp sort strconv strings sync testing text/scanner time "
@@ -197,7 +209,18 @@ GO = Language(
                 "python": "codeeval.languages.build_libraries('go')",
             },
             "self_test": SelfTest(passing=_GO_PACK_TEST % "2", wrong=_GO_PACK_TEST % "1", broken=_GO_PACK_TEST % "x"),
-        }
+        },
+        # Whole programs, which are no tests.
+        "stdio": {
+            "main": "main.go",
+            "build": ("{go}", "build", "-o", _PROGRAM, "{main}"),
+            "run": (_PROGRAM,),
+            "self_test": SelfTest(
+                passing=_GO_PROGRAM_TEST % "3",
+                wrong=_GO_PROGRAM_TEST % "4",
+                broken=_GO_PROGRAM_TEST.replace("1+2", "missing"),
+            ),
+        },
     },
 )
 

@@ -21,6 +21,8 @@ __all__ = ["Ending", "Language", "SelfTest"]
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _COMMANDS = tuple(f"Language.{name}" for name in ("sysroot", "build", "second_build", "run", "version"))
+#: What command lines may name beside tools and files.
+_WORDS = ("main", "stem", "out", "heap_mib")
 #: In an epilogue: what it prints.
 _TOKEN = "{token}"
 
@@ -170,7 +172,23 @@ class Language:
                 f"Language.epilogue must hold {_TOKEN}, which it prints, but got {self.epilogue!r:.80}; write it as "
                 f"in 'print(\"{_TOKEN}\")', or leave it out where no statement can stand last"
             )
+        for name in ("sysroot", "build", "second_build", "run", "version"):
+            self._check_words(name)
         self._check_protocols()
+
+    def _check_words(self, field_name: str) -> None:
+        """Refuse arguments that name what is not filled in; braces inside of an argument may be its own.
+
+        Raises:
+            ValueError: says what there is to name.
+        """
+        known = (*self.tools, *self.files, *_WORDS)
+        for argument in getattr(self, field_name) or ():
+            if re.fullmatch(r"\{\w+\}", argument) and argument[1:-1] not in known:
+                words = ", ".join(f"{{{word}}}" for word in known)
+                raise ValueError(
+                    f"Language.{field_name} names {argument}, which nothing is filled in for; there are {words}"
+                )
 
     def _check_protocols(self) -> None:
         """Make the record that each protocol wants, so that a wrong field is known now."""

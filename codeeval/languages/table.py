@@ -21,9 +21,9 @@ from codeeval.languages.virtual import CSHARP, JAVA, SCALA
 
 __all__ = ["LANGUAGES", "PROTOCOLS"]
 
-PROTOCOLS = ("default", "multipl-e", "qwen", "humanevalpack")
-"""Whose rules there are: ours, MultiPL-E's, those behind the verdicts that were published with Qwen2.5-Coder, and the
-BigCode harness' for HumanEvalPack. A record names only where they differ from ours."""
+PROTOCOLS = ("default", "multipl-e", "qwen", "humanevalpack", "stdio")
+"""Whose rules there are: ours, MultiPL-E's, those behind the verdicts that were published with Qwen2.5-Coder, the
+BigCode harness' for HumanEvalPack, and ours for whole programs. A record names only where they differ from ours."""
 
 LANGUAGES: tuple[Language, ...] = (
     BASH,

@@ -192,8 +192,10 @@ def telling_line(end: CommandEnd, wanted: str = "") -> str:
     return ""
 
 
-#: A named exception with what it says; a compiler's complaint; anything that sounds like one; a place with a remark.
+#: A line that begins with an exception's name, one that holds one, as source text may too; a compiler's complaint;
+#: anything that sounds like one; a place with a remark.
 _TELLING = (
+    r"^(?:[Uu]n(?:caught|handled) (?:[Ee]xception: )?)?[\w.$]*(Error|Exception)\b(?: \[\w+\])?:",
     r"\w(Error|Exception)\b.*[:(]",
     r"(?i)\berror\b *[:(\[]",
     r"(?i)\berrors?\b|exception|assert|panic|fail",

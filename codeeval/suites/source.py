@@ -86,14 +86,17 @@ class SourceSuite:
         Raises:
             InvalidProblem: there are no tests, or the place lacks one of its two parts.
             ValueError: there is no such language or protocol, or the language can't be sealed.
+            TypeError: `sealed` is no bool, or the language neither a name nor a record.
         """
-        record = language_named(language) if isinstance(language, str) else language
+        record = language if isinstance(language, Language) else language_named(language)
         if not isinstance(tests, str) or not tests.strip():
             raise InvalidProblem(f"a problem needs tests, but got {tests!r:.120}")
         if protocol not in PROTOCOLS:
             raise ValueError(f"protocol must be one of {', '.join(PROTOCOLS)}, but got {protocol!r}")
         if place.count(_CODE) != 1 or place.count(_TESTS) != 1:
             raise InvalidProblem(f"place must hold {_CODE} and {_TESTS} once each, but got {place!r}")
+        if not isinstance(sealed, bool):
+            raise TypeError(f"sealed must be True or False, but got {sealed!r:.80}")
         if sealed:
             if proof:
                 raise ValueError("proof=… names a line that the tests print, sealed=True makes one; give one of them")

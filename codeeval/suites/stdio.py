@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from codeeval.assembly import main_type
 from codeeval.errors import InvalidProblem
 from codeeval.languages import get as language_named
 from codeeval.program import Check, Limits, Program, Strength
@@ -16,13 +17,17 @@ from codeeval.suites.oracle import Oracle
 
 __all__ = ["StdioSuite"]
 
+#: What languages call the rules for whole programs, where they are others than for tests in the language.
+PROTOCOL = "stdio"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StdioSuite:
     """Tests as pairs of input and expected output of a whole program. Build it with `StdioSuite.of`.
 
     Each test is a fresh process with real pipes; Python code runs as `__main__` in it, any other language is built once
-    for all tests. It passes if the program exits with code 0 and has printed what the oracle takes for right.
+    for all tests, in a file named after the class that holds `main` where a language wants that. It passes if the
+    program exits with code 0 and has printed what the oracle takes for right.
     """
 
     inputs: str = field(repr=False)
@@ -83,12 +88,16 @@ class StdioSuite:
 
     def program(self, code: str, *, problem: Task, limits: Limits) -> Program:
         """Give the program that judges `code`; see `Suite.program`."""
-        main = MAIN
+        code = problem.assemble(code)
+        main, protocol = MAIN, "default"
         if limits.stdout_bytes < self.stdout_bytes:
             limits = dataclasses.replace(limits, stdout_bytes=self.stdout_bytes)
         if problem.language != "python":
             record = language_named(problem.language)
-            main = record.main
+            protocol = PROTOCOL if PROTOCOL in record.protocols else protocol
+            record = record.under(protocol)
+            name = main_type(code, record.name)
+            main = f"{name}{record.suffix}" if name else record.main
             limits = dataclasses.replace(
                 limits,
                 processes=max(limits.processes, record.run_limits.processes),
@@ -106,7 +115,7 @@ class StdioSuite:
             test_limits_s=self.test_limits_s,
         )
         return Program(
-            files={main: problem.assemble(code)}, main=main, language=problem.language, limits=limits, check=check
+            files={main: code}, main=main, language=problem.language, limits=limits, check=check, protocol=protocol
         )
 
 

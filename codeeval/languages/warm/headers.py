@@ -102,13 +102,17 @@ def begins_with(source: str, header: str, harmless: Collection[str]) -> bool:
         match = _HEAD.match(source, at)
         if match is None:
             return False
-        if "\\\n" in match.group() or "\\\r" in match.group() or "??/" in match.group():
-            return False  # the next line may be part of this one
+        if _CONTINUED.search(match.group()):
+            return False
         if match["header"] == header:
             return True
         if match["header"] is not None and match["header"] not in harmless:
             return False
         at = match.end()
+
+
+#: What makes the next line a part of this one, as GCC has it: blanks may follow a backslash.
+_CONTINUED = re.compile(r"\\[ \t\f\v]*[\r\n]|\?\?/")
 
 
 def _uncommented(text: str) -> str:

@@ -63,13 +63,15 @@ function compile(request) {
 }
 
 /**
- * Say whether a program declares something that also stands in a library.
+ * Say whether a program declares something that also stands in a library, or asks for another library beside ours.
  *
  * The command checks the libraries each time, which takes most of its time. They hold by themselves; what could make
- * them wrong is a program that reopens what they declare, and that takes a global name which both have.
+ * them wrong is a program that reopens what they declare, and that takes a global name which both have, or a library that
+ * declares the same as another.
  */
 function reopens(file, program) {
   if (file.moduleAugmentations && file.moduleAugmentations.length) return true;
+  if (file.libReferenceDirectives && file.libReferenceDirectives.length) return true;
   program.getTypeChecker(); // which has the names collected
   if (ts.isExternalModule(file) || !file.locals) return false;
   const shared = program.getSourceFiles().filter(other => other !== file && other.locals);
