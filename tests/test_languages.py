@@ -312,7 +312,9 @@ def test_a_tool_outside_of_the_system_brings_what_it_was_installed_with(
     tool.write_text("#!/bin/sh\necho 1.2\n")
     tool.chmod(0o755)
     monkeypatch.setenv("PATH", f"{home / 'bin'}:/usr/bin:/bin")
-    record = dataclasses.replace(OCAML, tools={"tool": ("missing", "sometool")}, version=("{tool}",))
+    record = dataclasses.replace(
+        OCAML, tools={"tool": ("missing", "sometool")}, version=("{tool}",), run=("{tool}", "{main}")
+    )
 
     toolchain = find(record)
 
@@ -330,7 +332,7 @@ def test_a_tool_in_somebodys_home_does_not_bring_the_home(tmp_path: Path, monkey
     monkeypatch.setenv("PATH", f"{tool.parent}:/usr/bin:/bin")
     monkeypatch.setenv("HOME", str(tmp_path))
 
-    toolchain = find(dataclasses.replace(OCAML, tools={"tool": ("sometool",)}))
+    toolchain = find(dataclasses.replace(OCAML, tools={"tool": ("sometool",)}, run=("{tool}",), version=("{tool}",)))
 
     assert toolchain.readable == (str(tool.parent),)
 
@@ -340,7 +342,7 @@ def test_another_compiler_is_another_toolchain(tmp_path: Path, monkeypatch: pyte
     tool.write_text("#!/bin/sh\n")
     tool.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    record = dataclasses.replace(OCAML, tools={"tool": ("sometool",)})
+    record = dataclasses.replace(OCAML, tools={"tool": ("sometool",)}, run=("{tool}",), version=("{tool}",))
     before = find(record).identity
 
     tool.write_text("#!/bin/sh\necho other\n")
