@@ -529,10 +529,15 @@ def _n_samples(n_samples: int | None, metrics: Sequence[Metric], sampler: Sample
     if n_samples is not None:
         if isinstance(n_samples, bool) or not isinstance(n_samples, int) or n_samples < 1:
             raise ValueError(f"n_samples must be a whole number ≥ 1, but got {n_samples!r}")
-        return n_samples
     available = getattr(sampler, "n_available", None)
-    n = int(available(problems)) if callable(available) else max((m.min_samples for m in metrics), default=1)
-    return max(1, n)
+    n = int(available(problems)) if callable(available) else None
+    if n_samples is None:
+        return max(1, max((m.min_samples for m in metrics), default=1) if n is None else n)
+    if n is not None and n < n_samples:
+        logger.warning(
+            "n_samples=%d, but the sampler has %d per problem at the most; there will be no more.", n_samples, n
+        )
+    return n_samples
 
 
 def _check(problems: ProblemSet, sampler: Sampler, metrics: Sequence[Metric], n: int, *, source: str = "") -> None:

@@ -195,6 +195,15 @@ def test_no_problems_at_all_are_refused() -> None:
 # --- what samplers do wrong ------------------------------------------------------------------------------------------
 
 
+def test_more_samples_than_the_sampler_has_are_told(caplog: pytest.LogCaptureFixture) -> None:
+    problems = problem_set()
+    sampler = RecordedSampler([Sample(task_id=problem.task_id, completion=RIGHT) for problem in problems])
+
+    evaluate(problems, sampler, FakeExecutor(judge), n_samples=3)
+
+    assert "n_samples=3, but the sampler has 1 per problem at the most" in caplog.text
+
+
 def test_problems_without_samples_make_the_results_partial(caplog: pytest.LogCaptureFixture) -> None:
     results = evaluate(problem_set(), ScriptedSampler({"add/1": [RIGHT]}), FakeExecutor(judge))
 

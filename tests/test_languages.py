@@ -342,7 +342,7 @@ def test_another_compiler_is_another_toolchain(tmp_path: Path, monkeypatch: pyte
     tool.write_text("#!/bin/sh\n")
     tool.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    record = dataclasses.replace(OCAML, tools={"tool": ("sometool",)}, run=("{tool}",), version=("{tool}",))
+    record = dataclasses.replace(OCAML, tools={"tool": ("sometool",)}, run=("{tool}", "{main}"), version=("{tool}",))
     before = find(record).identity
 
     tool.write_text("#!/bin/sh\necho other\n")
