@@ -60,6 +60,8 @@ _OTHERS = {
 }
 #: Languages whose original evaluators wait for a process instead of looking every 0.1 seconds.
 _WAITS = frozenset({"javascript", "csharp", "ruby", "r", "rust", "go"})
+#: Variables that codeeval sets to save time, and the original does not.
+_OUR_ENV = frozenset({"MONO_CONFIG", "MONO_CFG_DIR"})
 _LOOK_S = 0.1
 #: CPU seconds beyond which a program hides what judging it costs.
 _QUICK_S = 1.0
@@ -253,11 +255,12 @@ def _judge(toolchain: Toolchain, row: dict[str, Any]) -> bool:
     record = toolchain.language.under(row["protocol"])
     program = _program(row, toolchain.language)
     recipe = toolchain.recipe(program)
+    given = {name: value for name, value in recipe["env"].items() if name not in _OUR_ENV}
     for build in recipe["builds"] or [None]:
         with tempfile.TemporaryDirectory(prefix="codeeval-bench-") as box:
             (Path(box) / "out").mkdir()
             (Path(box) / program.main).write_text(program.code, encoding="utf-8", errors="surrogatepass")
-            env = {name: value.replace("{box}", box) for name, value in recipe["env"].items()} | {"HOME": box}
+            env = {name: value.replace("{box}", box) for name, value in given.items()} | {"HOME": box}
             if build is not None:
                 built = _command(record.name, build, box, env, record.build_limits.wall_s)
                 if built is None or built[0]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import pickle
 import re
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,8 +16,8 @@ import pytest
 import codeeval as ce
 from codeeval.assembly import main_type
 from codeeval.errors import InvalidProblem, SandboxUnavailable, ToolchainMissing
-from codeeval.languages import Ending, Language, SelfTest
-from codeeval.languages.toolchain import find
+from codeeval.languages import Ending, Language, SelfTest, get
+from codeeval.languages.toolchain import fill, find
 from codeeval.program import Check, Execution, Limits, Program, Status, Strength
 
 
@@ -671,6 +673,72 @@ def test_a_compiler_that_is_kept_from_working_does_not_time_a_program_out(tmp_pa
 
 
 # ------------------------------------------------------------------------------------------------ runs
+
+
+_CSHARP_SETTINGS = """\
+using System;
+using System.Diagnostics;
+using System.IO;
+using System.Runtime.InteropServices;
+class Problem {
+    [DllImport("libc")] static extern int getpid();
+    public static void Main() {
+        Console.WriteLine(File.Exists(RuntimeEnvironment.SystemConfigurationFile));
+        Console.WriteLine(getpid() > 0);
+        Debug.Assert(1 + 1 == 3, "sum", "of two");
+        Console.WriteLine(Debug.Listeners.Count + " " + Debug.AutoFlush + " " + Debug.IndentSize);
+        throw new InvalidOperationException("end");
+    }
+}
+"""
+
+
+def test_csharp_reads_no_machine_config_and_says_what_it_would_say_with_one(tmp_path: Path) -> None:
+    """It costs a failed assertion more than all the rest; libraries are still found by mono's other settings."""
+    language = get("csharp")
+    try:
+        toolchain = find(language)
+    except ToolchainMissing as error:
+        pytest.skip(str(error))
+    if not toolchain.places["config"]:
+        pytest.skip("mono's settings are not where they are looked for")
+    (tmp_path / "main.cs").write_text(_CSHARP_SETTINGS)
+    places = {**toolchain.places, "main": "main.cs", "out": "."}
+    subprocess.run(fill(language.build or (), places), cwd=tmp_path, check=True, capture_output=True)
+    plain = subprocess.run(
+        fill(language.run, places),
+        cwd=tmp_path,
+        env={"PATH": os.defpath, "MONO_TRACE_LISTENER": "Console.Error"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    with ce.LocalExecutor(workers=1) as executor:
+        ours = run(executor, language, _CSHARP_SETTINGS)
+
+    assert ours.stdout.splitlines() == ["False", "True", "1 False 4"]
+    assert plain.stdout.splitlines() == ["True", "True", "1 False 4"]
+    assert ours.exit_code == plain.returncode
+    assert _without_identities(ours.stderr) == _without_identities(plain.stderr)
+    assert "sum" in plain.stderr
+
+
+def _without_identities(text: str) -> str:
+    """Leave out the numbers that mono draws for each assembly."""
+    return re.sub(r"<[0-9a-f]{32}>", "<>", text).strip()
+
+
+def test_variables_that_name_an_absent_library_are_not_set() -> None:
+    language = broken_language(
+        files={"there": ("/dev/null",), "absent": ("/nowhere/at/all",)},
+        optional=("there", "absent"),
+        env={"THERE": "{there}/x", "ABSENT": "{absent}/x", "PLAIN": "{box}"},
+    )
+
+    env = find(language).recipe(program(language, "true"))["env"]
+
+    assert {name: value for name, value in env.items() if name != "PATH"} == {"THERE": "/dev/null/x", "PLAIN": "{box}"}
 
 
 def test_output_beyond_what_is_kept_is_no_pass_where_a_text_could_fail_it() -> None:

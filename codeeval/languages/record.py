@@ -118,7 +118,8 @@ class Language:
     run_limits: Limits = field(default_factory=lambda: Limits(cpu_s=15, wall_s=60))
     "What a program needs at least in processes and threads, and the limits that its benchmarks give it otherwise."
     env: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
-    "Environment variables beyond the few that all programs get, filled in; `{box}` is the work directory."
+    """Environment variables beyond the few that all programs get, filled in; `{box}` is the work directory. One that
+    names an optional library is left out where there is none."""
     readable: tuple[str, ...] = ()
     "Patterns of paths outside of /usr that the runtime reads."
     ending: Ending = field(default_factory=Ending)

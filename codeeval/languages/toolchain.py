@@ -53,7 +53,7 @@ class Toolchain:
             "builds": [fill(argv, words) for argv in builds if argv],
             "run": fill(record.run, words),
             "build_limits": dataclasses.asdict(record.build_limits),
-            "env": {"PATH": self.path, **{name: _expanded(value, words) for name, value in record.env.items()}},
+            "env": {"PATH": self.path, **_environment(record.env, words)},
             "ending": ending,
             "warm": warm.recipe(record.warm, words, self.identity) if record.warm else None,
             "cache": {"directory": record.cache, "files": {program.main: record.cache_source}}
@@ -149,6 +149,12 @@ def fill(argv: Sequence[str], words: Mapping[str, str]) -> list[str]:
 
 def _expanded(text: str, words: Mapping[str, str]) -> str:
     return re.sub(r"\{([^{}]+)\}", lambda match: words.get(match[1], match[0]), text)
+
+
+def _environment(env: Mapping[str, str], words: Mapping[str, str]) -> dict[str, str]:
+    """Fill in variables; one that names a library which is not here is left out."""
+    absent = [f"{{{word}}}" for word, value in words.items() if not value]
+    return {name: _expanded(value, words) for name, value in env.items() if not any(word in value for word in absent)}
 
 
 def _missing(language: Language, what: str) -> ToolchainMissing:

@@ -8,7 +8,7 @@
 using System;
 using System.Collections.Generic;
 using System.IO;
-using System.Linq;
+using System.Reflection;
 using System.Runtime.InteropServices;
 using System.Text;
 using Mono.CSharp;
@@ -17,6 +17,10 @@ static class Program
 {
     static readonly string Box = Directory.GetCurrentDirectory();
     const string Job = "job", Made = "made";
+
+    // The parser has one stack for all programs, on which the trees of those before it lie about.
+    static readonly FieldInfo ParserStack = typeof(CompilerContext).Assembly.GetType("Mono.CSharp.CSharpParser")
+        ?.GetField("global_yyVals", BindingFlags.Static | BindingFlags.NonPublic);
 
     // Mono's streams would only read from this descriptor, and what mono itself has to say goes to stdout.
     [DllImport("libc", EntryPoint = "read")]
@@ -43,14 +47,25 @@ static class Program
                 reply = new List<byte[]> { Bytes("?"), Bytes(error.GetType() + ": " + error.Message), Bytes("") };
             }
             Send(reply);
+            Forget();
         }
+    }
+
+    // Let go of all that was made for a program. While one is compiled, everything is alive and would be copied about;
+    // now next to nothing is.
+    static void Forget()
+    {
+        RootContext.ToplevelTypes = null;
+        var stack = ParserStack?.GetValue(null) as Array;
+        if (stack != null) Array.Clear(stack, 0, stack.Length);
+        GC.Collect();
     }
 
     // Do what the command mcs does with these arguments and files, down to its exit code.
     static List<byte[]> Compile(List<byte[]> request)
     {
         int nArguments = int.Parse(Text(request[0]));
-        string[] arguments = request.Skip(1).Take(nArguments).Select(Text).ToArray();
+        string[] arguments = request.GetRange(1, nArguments).ConvertAll(Text).ToArray();
         string output = "";
         for (int i = 0; i < nArguments; i++)
         {
@@ -137,7 +152,9 @@ static class Program
         {
             int n = (int)WriteTo(0, left, (IntPtr)left.Length);
             if (n <= 0) Environment.Exit(1);
-            left = left.Skip(n).ToArray();
+            var rest = new byte[left.Length - n];
+            Array.Copy(left, n, rest, 0, rest.Length);
+            left = rest;
         }
     }
 

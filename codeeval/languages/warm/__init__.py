@@ -67,7 +67,8 @@ SERVICES: Mapping[str, Service] = MappingProxyType(
             needs={"compiler": "{mcs}/../../lib/mono/4.5/mcs.exe"},
             prepare=("{mcs}", "-r:{compiler}", "-out:Compiler.exe", "Compiler.cs"),
             argv=("{mono}", "Compiler.exe"),
-            env={"MONO_PATH": "{compiler}/.."},
+            # New objects have room for all that compiling a program makes, so that none are copied meanwhile.
+            env={"MONO_PATH": "{compiler}/..", "MONO_GC_PARAMS": "major=marksweep,nursery-size=32m"},
         ),
     }
 )
