@@ -526,9 +526,8 @@ def _meant(sampler: object, problems: object) -> str:
 
 def _n_samples(n_samples: int | None, metrics: Sequence[Metric], sampler: Sampler, problems: ProblemSet) -> int:
     """Settle how many samples each problem gets: as said, else all that there are, else what the metrics need."""
-    if n_samples is not None:
-        if isinstance(n_samples, bool) or not isinstance(n_samples, int) or n_samples < 1:
-            raise ValueError(f"n_samples must be a whole number ≥ 1, but got {n_samples!r}")
+    if n_samples is not None and (isinstance(n_samples, bool) or not isinstance(n_samples, int) or n_samples < 1):
+        raise ValueError(f"n_samples must be a whole number ≥ 1, but got {n_samples!r}")
     available = getattr(sampler, "n_available", None)
     n = int(available(problems)) if callable(available) else None
     if n_samples is None:
