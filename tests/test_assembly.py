@@ -323,6 +323,7 @@ def test_brace_that_would_close_the_prompt_is_left_out(language: str) -> None:
         ("ruby", "def add(a)\n  a\nend\n", "puts add(1).inspect # 1\n"),
         ("javascript", "const add = (a) => {\n  return a;\n}\n", "console.log(add(1));\n"),
         ("typescript", "function add(a: number): number {\n  return a;\n}\n", "const x = add(1);\nlog(x);\n"),
+        ("typescript", "function add(a: { [k: string]: T }): T {\n  return a.x;\n}\n", "log(add({ x: 1 }));\n"),
         ("perl", "sub add {\n    return 1;\n}\n", "print add(1);\n"),
         ("r", "add <- function(a) {\n  a\n}\n", "print(add(1))\n"),
         ("php", "<?php\nfunction add($a) {\n    return $a;\n}\n", "echo add(1);\n?>\n"),

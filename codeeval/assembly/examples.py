@@ -60,7 +60,8 @@ def _end_of_definition(mask: str, start: int, language: str) -> int | None:
     """Find where a definition at the top level ends: on its own line, or on the first that begins with its end."""
     line_end = mask.find("\n", start)
     line_end = len(mask) if line_end < 0 else line_end
-    if language != "ruby" and function_end(mask[start:line_end], "", language) is not None:
+    line = mask[start:line_end].rstrip(" \t\r;")
+    if language != "ruby" and line.endswith(("}", "end")) and function_end(line, "", language) is not None:
         return line_end
     closer = re.compile(rf"^{_ENDS.get(language, '}')}[^\n]*$", re.MULTILINE).search(mask, start)
     return closer.end() if closer else None
