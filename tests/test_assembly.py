@@ -292,7 +292,8 @@ RACKET = "#lang racket\n(define (add a)\n"
     ("language", "prompt", "code", "expected"),
     [
         ("php", f"{PHP}\n", f"{PHP} }}\n", f"{PHP} }}\n?><?php\ntests"),
-        ("php", f"{PHP}\n", f"{PHP} }}\n?>\n", f"{PHP} }}\n?>\n?><?php\ntests"),
+        ("php", f"{PHP}\n", f"{PHP} }}\n?>\n", f"{PHP} }}\n?><?php\ntests"),
+        ("php", f"{PHP}\n", f"{PHP} }}\n?>\n<p>", f"{PHP} }}\n?>\n<p>\n?><?php\ntests"),
         ("php", f"{PHP}\n", f"{PHP[6:]} }}", f"{PHP} }}\n?><?php\ntests"),
         ("php", f"{PHP}\n", f"{PHP} }}\n__halt_compiler();\nx", f"{PHP} }}\n?><?php\ntests"),
         ("perl", "sub add {\n", "sub add { 1 }\n__END__\nx", "sub add { 1 }\n\ntests"),

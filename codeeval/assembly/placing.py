@@ -79,7 +79,7 @@ def _append(answer: _Answer) -> str:
 
 
 def _append_php(answer: _Answer) -> str:
-    code = re.sub(r"\A\s*<\?(?:php\b)?", "", answer.code)
+    code = re.sub(r"\?>\s*\Z", "", re.sub(r"\A\s*<\?(?:php\b)?", "", answer.code))
     # The answer may end in its program or in the page around it, where tests would only be shown.
     return f"<?php\n{code.strip()}\n?><?php\n{answer.tests}"
 
