@@ -197,6 +197,13 @@ def test_folder_of_something_else_is_refused(tmp_path: Path) -> None:
         ce.load("multipl-e", source=tmp_path)
 
 
+def test_a_folder_of_problem_files_says_to_name_the_file(tmp_path: Path) -> None:
+    (tmp_path / "humaneval-lua.jsonl.gz").touch()
+
+    with pytest.raises(DatasetError, match=r"a file of problems is named itself, as source='.*humaneval-lua.jsonl.gz'"):
+        ce.load("multipl-e", language="lua", source=tmp_path)
+
+
 BASH: dict[str, Any] = {
     "name": "HumanEval_53_add",
     "language": "sh",

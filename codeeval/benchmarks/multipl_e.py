@@ -187,7 +187,13 @@ def _from_folder(folder: Path, language: str | None, protocol: Protocol, sealed:
     """Take the problems out of files of completions: they hold all that is needed."""
     rows = [_row_of(file) for file in completion_files(folder)]
     if not rows:
-        raise DatasetError(f"{folder}: wanted MultiPL-E's files of completions, such as HumanEval_53_add.json.gz")
+        sets = sorted(
+            file.name for file in folder.glob("*.json*") if re.match(r"(?:humaneval|mbpp)-\w+\.json", file.name)
+        )
+        remedy = f"; a file of problems is named itself, as source={str(folder / sets[0])!r}" if sets else ""
+        raise DatasetError(
+            f"{folder}: wanted MultiPL-E's files of completions, such as HumanEval_53_add.json.gz{remedy}"
+        )
     spoken = {row["language"] for row in rows}
     if len(spoken) > 1:
         raise DatasetError(f"{folder}: wanted completions in one language, but there are {', '.join(sorted(spoken))}")

@@ -139,7 +139,8 @@ def _diagnose(language: Language, setup: Setup) -> Diagnosis:
     try:
         toolchain = find(language)
     except ToolchainMissing as error:
-        return Diagnosis(language=language, state="missing", message=str(error))
+        what = str(error).removesuffix(", and see codeeval.languages.doctor()")
+        return Diagnosis(language=language, state="missing", message=what)
     try:
         return examine(toolchain, setup)
     except SandboxUnavailable as error:
