@@ -7,12 +7,14 @@ try:
 except ImportError:  # Windows has none; importing must still work there
     resource = None  # type: ignore[assignment]
 
-__all__ = ["DESCRIPTORS", "LAYERS", "enter_job", "enter_zygote", "no_core_dumps"]
+__all__ = ["DESCRIPTORS", "LAYERS", "enter_job", "enter_zygote", "lift_descriptors", "no_core_dumps"]
 
 LAYERS = {"rlimits": "CPU time, memory, file size, descriptors and core dumps are bounded"}
 
-#: How many a process of ours or of a program may have open; none has this number or a higher one.
+#: How many a process of a job may have open; none has this number or a higher one.
 DESCRIPTORS = 256
+#: How many a zygote or a judge may have, as far as they are let: far more than they open.
+_OWN_DESCRIPTORS = 1 << 16
 
 
 def enter_zygote() -> None:
@@ -20,9 +22,19 @@ def enter_zygote() -> None:
     no_core_dumps()
     if hasattr(resource, "RLIMIT_MSGQUEUE"):  # message queues would outlive the job
         resource.setrlimit(resource.RLIMIT_MSGQUEUE, (0, 0))
-    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    descriptors = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(DESCRIPTORS, hard)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
+    lift_descriptors()
+
+
+def lift_descriptors() -> None:
+    """Have this process, one of ours, pass descriptors on also where a program has very many under way.
+
+    The kernel counts those that were sent and not yet taken, all of a user's together, and holds them against the
+    sender's limit. So jobs, which stop each other at theirs, must have a lower one than who serves them.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _OWN_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(_OWN_DESCRIPTORS, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def no_core_dumps() -> None:
@@ -54,6 +66,7 @@ def enter_job(cpu_s: int, memory_bytes: int, file_bytes: int, tasks: int) -> Non
         (resource.RLIMIT_CPU, cpu_s),
         (resource.RLIMIT_DATA, memory_bytes),
         (resource.RLIMIT_FSIZE, file_bytes),
+        (resource.RLIMIT_NOFILE, DESCRIPTORS),
     ]
     if tasks:
         limits.append((resource.RLIMIT_NPROC, tasks))

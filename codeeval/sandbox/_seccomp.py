@@ -85,6 +85,8 @@ _X86_64 = {
     "ioperm": 173,
     "modify_ldt": 154,
     "socket": 41,
+    "sendmsg": 46,
+    "sendmmsg": 307,
     "clone": 56,
     "fork": 57,
     "vfork": 58,
@@ -137,6 +139,8 @@ _AARCH64 = {
     "memfd_create": 279,
     "io_setup": 0,
     "socket": 198,
+    "sendmsg": 211,
+    "sendmmsg": 269,
     "clone": 220,
     "shmget": 194,
     "semget": 190,
@@ -176,6 +180,8 @@ _OF_JOBS = (
     "setns",
     "memfd_create",
     "socket",
+    "sendmsg",
+    "sendmmsg",
     "clone",
     "fork",
     "vfork",
@@ -234,7 +240,7 @@ def for_judges() -> Filter:
     Raises:
         OSError: there is no table for this machine.
     """
-    return Filter([*_common(), *_own(processes=False, network=False, memory_files=True)])
+    return Filter([*_common(), *_own(processes=False, network=False, serves=True)])
 
 
 def for_jobs(*, processes: bool, network: bool) -> Filter:
@@ -242,7 +248,8 @@ def for_jobs(*, processes: bool, network: bool) -> Filter:
 
     Args:
         processes: whether new processes, and what only several can share, are allowed; threads always are.
-        network: whether sockets are allowed; pairs of connected ones, which event loops need, always are.
+        network: whether sockets are allowed; pairs of connected ones, which event loops need, always are. Descriptors
+            can be passed only where there is somebody to take them, or sockets are used in earnest.
 
     Raises:
         OSError: there is no table for this machine.
@@ -339,13 +346,16 @@ def _keep_limits(setrlimit: int, prlimit: int) -> List[_Instruction]:
     ]
 
 
-def _own(*, processes: bool, network: bool, memory_files: bool = False) -> List[_Instruction]:
-    """Refuse, and allow everything else, with the call's number loaded."""
+def _own(*, processes: bool, network: bool, serves: bool = False) -> List[_Instruction]:
+    """Refuse, and allow everything else, with the call's number loaded; a judge serves jobs, with what it may have."""
     _, numbers = _table()
     program: List[_Instruction] = []
     refused = {"mount": errno.EPERM, "umount2": errno.EPERM, "setns": errno.EPERM}
-    if not memory_files:  # their pages belong to no process; a judge carries what was built in one
+    if not serves:  # their pages belong to no process; a judge carries what was built in one
         refused["memfd_create"] = errno.ENOSYS
+    if not (serves or processes or network):
+        # They pass descriptors, of which all of a user's that nobody has taken yet count together.
+        refused.update(dict.fromkeys(("sendmsg", "sendmmsg"), errno.EPERM))
     if not network:
         refused["socket"] = errno.EACCES
     if not processes:

@@ -201,6 +201,14 @@ ATTACKS = {
         TRY + "def f(x): return one_of(lambda: os.memfd_create('x'), lambda: call(447, 0))",
         layers=("seccomp",),
     ),
+    "descriptors_under_way": Attack(
+        "nobody fills up what the kernel grants a user of descriptors that were sent and not taken",
+        TRY + "import array, socket\nkept = []\ndef f(x):\n  def fill():\n    for _ in range(8):\n"
+        "      kept.append(socket.socketpair())\n      rights = array.array('i', [1] * 250)\n"
+        "      kept[-1][0].sendmsg([b'x'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])\n"
+        "  if one_of(fill) == 2 or len(kept) > 1: return 2\n  kept[0][0].sendall(b'x')\n  return 3",
+        layers=("seccomp",),
+    ),
     "shared_memory_of_system_v": Attack(
         "no segment, queue or semaphore can be left in the kernel",
         TRY + "def f(x):\n  made = [c.shmget(0, 4096, 0o1600), c.msgget(0, 0o1600), c.semget(0, 1, 0o1600)]\n"
