@@ -474,6 +474,33 @@ def test_prepared_header_lends_nothing_to_programs_without_it() -> None:
     assert found[7].cpu_s < 1.0
 
 
+@pytest.mark.parametrize("name", ["A" * 260, "\u6f22" * 90], ids=["letters", "bytes"])
+def test_class_whose_name_no_file_can_have_is_left_to_the_command(name: str) -> None:
+    """The warm compiler keeps its class files in memory, where it can."""
+    java = get("java")
+    try:
+        find(java)
+    except ToolchainMissing as error:
+        pytest.skip(str(error))
+    source = java.self_test.passing + f"\nclass {name} {{}}\n"
+
+    with ce.LocalExecutor(workers=1) as executor:
+        execution = executor.run(
+            Program(
+                files={java.main: source},
+                main=java.main,
+                language="java",
+                limits=java.run_limits,
+                check=Check(kind="language", strength=Strength.SAME_BOX),
+            )
+        )
+
+    if "needs the layer" in execution.message or "need the layer" in execution.message:
+        pytest.skip(execution.message)
+    assert execution.status is Status.COMPILE_ERROR, execution
+    assert "error while writing" in execution.message
+
+
 def test_words_of_the_commands_are_all_filled_in(session: Session) -> None:
     warm = session.recipe["warm"]
 

@@ -211,6 +211,8 @@ class Box:
             except BlockingIOError:
                 self.poller.modify(self.control.fileno(), select.POLLIN | select.POLLOUT)
                 self.wait()
+                if not self.is_control_open:
+                    return  # the same: what was to become a command has died
                 self.poller.modify(self.control.fileno(), select.POLLIN)
             except OSError:
                 return  # the child is gone, but may have said why

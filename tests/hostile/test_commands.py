@@ -190,6 +190,15 @@ def test_a_program_that_closes_everything_is_heard_to_its_end(executor: ce.Local
     assert execution.wall_s > 0.5
 
 
+def test_a_text_that_takes_more_memory_than_it_may_is_the_programs_own(
+    executor: ce.LocalExecutor, limits: Limits
+) -> None:
+    """What puts it in place is ours, and dies of it, in the middle of the message; nobody else is to be blamed."""
+    execution = attack(executor, "#" + "x" * (32 << 20), dataclasses.replace(limits, memory_bytes=64 << 20))
+
+    assert execution.status in (Status.FAILED, Status.MEMORY_EXCEEDED), execution
+
+
 def test_a_program_that_stops_itself_is_stopped_for_good(executor: ce.LocalExecutor, limits: Limits) -> None:
     stopping = "import os, signal\nos.kill(os.getpid(), signal.SIGSTOP)\n"
 
@@ -332,6 +341,12 @@ shutil.copy(sys.argv[1], "out/program.py")
 os.symlink("/etc/passwd", "out/link")
 if "NOT COMPILING" in open(sys.argv[1]).read():
     sys.exit("error: it does not compile")
+if "DEEP" in open(sys.argv[1]).read():
+    for directory in ["out"] + 1200 * ["d"]:
+        os.makedirs(directory, exist_ok=True)
+        os.chdir(directory)
+    open("leaf", "w").close()
+    sys.exit()
 open("out/time", "w").write(str(time.time_ns()))
 """
 #: "Compiles" by making a script that runs the source, and says so, once for every time.
@@ -376,6 +391,13 @@ def test_what_was_compiled_before_is_not_compiled_again(compiling: ce.LocalExecu
 
     assert first.stdout == second.stdout != ""
     assert other.stdout != first.stdout
+
+
+def test_what_is_too_deep_to_be_carried_is_the_programs_own(compiling: ce.LocalExecutor) -> None:
+    execution = compiling.run(compiled("# DEEP"))
+
+    assert execution.status is Status.OUTPUT_EXCEEDED, execution
+    assert "can't be kept" in execution.message
 
 
 def test_a_program_never_alters_what_the_next_one_with_its_sources_is_built_from(compiling: ce.LocalExecutor) -> None:
