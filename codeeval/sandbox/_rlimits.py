@@ -15,6 +15,8 @@ LAYERS = {"rlimits": "CPU time, memory, file size, descriptors and core dumps ar
 DESCRIPTORS = 256
 #: How many a zygote or a judge may have, as far as they are let: far more than they open.
 _OWN_DESCRIPTORS = 1 << 16
+#: How many signals a job's processes may have queued, timers that would queue one among them. Ordinary ones always go.
+_QUEUED_SIGNALS = 1024
 
 
 def enter_zygote() -> None:
@@ -59,8 +61,9 @@ def enter_job(cpu_s: int, memory_bytes: int, file_bytes: int, tasks: int) -> Non
         cpu_s: whole CPU seconds of one process.
         memory_bytes: private writable memory of one process.
         file_bytes: the largest file.
-        tasks: processes and threads of this user in this user namespace, ours included; 0 sets no limit. The kernel
-            exempts the machine's root, whatever it is called in the namespace.
+        tasks: processes and threads of this user in this user namespace, ours included; 0 where that is everybody's,
+            and nothing is limited that counts per user. The kernel exempts the machine's root, whatever it is called
+            in the namespace.
     """
     limits = [
         (resource.RLIMIT_CPU, cpu_s),
@@ -70,6 +73,8 @@ def enter_job(cpu_s: int, memory_bytes: int, file_bytes: int, tasks: int) -> Non
     ]
     if tasks:
         limits.append((resource.RLIMIT_NPROC, tasks))
+        if hasattr(resource, "RLIMIT_SIGPENDING"):
+            limits.append((resource.RLIMIT_SIGPENDING, _QUEUED_SIGNALS))
     for kind, value in limits:
         try:
             resource.setrlimit(kind, (value, value))
