@@ -7,6 +7,7 @@ import os
 import pickle
 import re
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +20,7 @@ from codeeval.errors import InvalidProblem, SandboxUnavailable, ToolchainMissing
 from codeeval.languages import Ending, Language, SelfTest, get
 from codeeval.languages.toolchain import fill, find
 from codeeval.program import Check, Execution, Limits, Program, Status, Strength
+from codeeval.sandbox.worker import Worker
 
 
 class Bad(NamedTuple):
@@ -584,6 +586,36 @@ def test_a_web_site_is_no_package_manager(manager: str, told: str) -> None:
 def test_doctor_is_asked_about_one_language_by_name_or_record(executor: ce.LocalExecutor) -> None:
     assert [d.language.name for d in ce.languages.doctor("bash")] == ["bash"]
     assert [d.state for d in ce.languages.doctor(broken_language())] == ["works"]
+
+
+def test_doctor_tries_again_where_a_worker_dies_in_a_self_test(
+    executor: ce.LocalExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dead: list[Worker] = []
+    submit = Worker.submit
+
+    def submit_to_the_dead_first(worker: Worker, *program: Any, **more: Any) -> None:
+        if not dead:
+            dead.append(worker)
+            worker.process.kill()
+            worker.process.wait()
+        submit(worker, *program, **more)
+
+    monkeypatch.setattr(Worker, "submit", submit_to_the_dead_first)
+
+    (found,) = ce.languages.doctor([broken_language(title="Shell of the dead")])
+
+    assert found.state == "works", found
+    assert len(dead) == 1
+
+
+def test_doctor_names_the_limit_where_a_box_takes_more_than_there_is(executor: ce.LocalExecutor) -> None:
+    """A worker that can have no box says so, and leaves; what else was to be tried must not hide what it said."""
+    shell = f"ulimit -n 24; exec {sys.executable} -c 'import codeeval as ce; print(ce.languages.doctor(\"bash\"))'"
+
+    done = subprocess.run(["sh", "-c", shell], check=False, capture_output=True, text=True)
+
+    assert "Too many open files" in done.stdout or "works" in done.stdout, done
 
 
 def test_doctor_says_which_records_were_never_tried(executor: ce.LocalExecutor) -> None:

@@ -6,6 +6,7 @@ import contextlib
 import gc
 import json
 import os
+import platform
 import shutil
 import signal
 import subprocess
@@ -638,6 +639,22 @@ def test_a_worker_that_never_speaks_is_our_fault(tmp_path: Path, monkeypatch: py
         LocalExecutor(workers=1, python=silent).run(program())
     with pytest.raises(SandboxError, match="did not start within"):
         LocalExecutor(workers=1, python=silent).describe()
+
+
+@pytest.mark.parametrize("deaths", [1, 2])
+def test_a_worker_killed_while_it_starts_is_replaced_once(tmp_path: Path, deaths: int) -> None:
+    """Whatever has killed it, a machine without memory say, may leave the next one alone."""
+    dying = tmp_path / "python"
+    killing = "".join(f"mkdir {tmp_path}/{n} 2>/dev/null && kill -9 $$\n" for n in range(deaths))
+    dying.write_text(f'#!/bin/sh\n{killing}exec {sys.executable} "$@"\n')
+    dying.chmod(0o755)
+
+    with LocalExecutor(workers=1, python=dying) as executor:
+        if deaths == 1:
+            assert executor.describe()["python"] == platform.python_version()
+        else:
+            with pytest.raises(SandboxError, match="a worker died while it started: signal 9"):
+                executor.describe()
 
 
 def interpreter(name: str) -> str:

@@ -18,7 +18,7 @@ from codeeval.languages import get
 from codeeval.languages.toolchain import fill, find
 from codeeval.languages.warm import HEADERS, SERVICES, recipe
 from codeeval.languages.warm.headers import begins_with
-from codeeval.program import Check, Program, Strength
+from codeeval.program import Check, Program, Status, Strength
 
 LANGUAGES = ("csharp", "java", "typescript")
 LIMITS = {"cpu_s": 60.0, "wall_s": 200.0}
@@ -450,6 +450,33 @@ STANDARD = frozenset(HEADERS["cpp"].harmless)
 )
 def test_header_counts_only_where_nothing_stands_before_it(source: str, wanted: bool) -> None:
     assert wanted == begins_with(source, "bits/stdc++.h", STANDARD)
+
+
+@pytest.mark.parametrize("name", ["A" * 260, "\u6f22" * 90], ids=["letters", "bytes"])
+def test_class_whose_name_no_file_can_have_is_left_to_the_command(name: str) -> None:
+    """The warm compiler keeps its class files in memory, where it can."""
+    java = get("java")
+    try:
+        find(java)
+    except ToolchainMissing as error:
+        pytest.skip(str(error))
+    source = java.self_test.passing + f"\nclass {name} {{}}\n"
+
+    with ce.LocalExecutor(workers=1) as executor:
+        execution = executor.run(
+            Program(
+                files={java.main: source},
+                main=java.main,
+                language="java",
+                limits=java.run_limits,
+                check=Check(kind="language", strength=Strength.SAME_BOX),
+            )
+        )
+
+    if "needs the layer" in execution.message or "need the layer" in execution.message:
+        pytest.skip(execution.message)
+    assert execution.status is Status.COMPILE_ERROR, execution
+    assert "error while writing" in execution.message
 
 
 def test_words_of_the_commands_are_all_filled_in(session: Session) -> None:

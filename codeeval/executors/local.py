@@ -43,6 +43,7 @@ from codeeval.sandbox.worker import (
     facts_of,
     harness_digest,
     message_of,
+    twice,
 )
 
 if TYPE_CHECKING:
@@ -385,8 +386,9 @@ class _Crew:
 
     def facts(self) -> dict[str, Any]:
         """Give what the workers say of themselves, starting one if none has run yet."""
-        if self._facts is not None:
-            return self._facts
+        return twice(self._ask) if self._facts is None else self._facts
+
+    def _ask(self) -> dict[str, Any]:
         worker = self.take()
         try:
             facts = worker.facts

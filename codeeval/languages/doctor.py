@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, overload
 
-from codeeval.errors import SandboxError, SandboxUnavailable, ToolchainMissing
+from codeeval.errors import SandboxUnavailable, ToolchainMissing
 from codeeval.languages.record import Language
 from codeeval.languages.toolchain import Toolchain, find
 from codeeval.program import Check, Execution, Program, Status, Strength
 from codeeval.sandbox import Sandbox, checked
-from codeeval.sandbox.worker import Setup, Worker, message_of
+from codeeval.sandbox.worker import Setup, Worker, WorkerDied, message_of, twice
 
 __all__ = ["Diagnoses", "Diagnosis", "doctor", "examine"]
 
@@ -177,18 +177,7 @@ def _examine(toolchain: Toolchain, setup: Setup) -> Diagnosis:
         version = toolchain.version()
     except ToolchainMissing as error:
         return Diagnosis(language=language, state="broken", tool=tool, message=str(error))
-    worker = Worker(setup.with_readable(toolchain.readable))
-    try:
-        facts = worker.introduction()
-        setup.sandbox.hold(facts)
-        if "pid" not in facts["layers"]:
-            why = facts["missing"].get("pid", "not asked for")
-            raise SandboxUnavailable(
-                f"programs in {language.title} could not all be stopped without the layer pid: {why}"
-            )
-        complaint = _complaint(worker, toolchain)
-    finally:
-        worker.stop()
+    complaint = twice(lambda: _self_test(toolchain, setup))
     return Diagnosis(
         language=language,
         state="broken" if complaint else "works",
@@ -196,6 +185,22 @@ def _examine(toolchain: Toolchain, setup: Setup) -> Diagnosis:
         version=version,
         message=complaint,
     )
+
+
+def _self_test(toolchain: Toolchain, setup: Setup) -> str:
+    """Say what is wrong with a toolchain, as a worker of its own finds it."""
+    worker = Worker(setup.with_readable(toolchain.readable))
+    try:
+        facts = worker.introduction()
+        setup.sandbox.hold(facts)
+        if "pid" not in facts["layers"]:
+            why = facts["missing"].get("pid", "not asked for")
+            raise SandboxUnavailable(
+                f"programs in {toolchain.language.title} could not all be stopped without the layer pid: {why}"
+            )
+        return _complaint(worker, toolchain)
+    finally:
+        worker.stop()
 
 
 #: The line by which the right program shows that its end was reached, where the language has an epilogue.
@@ -210,8 +215,11 @@ def _complaint(worker: Worker, toolchain: Toolchain) -> str:
 
     def trial(source: str, wanted: Status) -> tuple[str, bool]:
         """Say how a program ended otherwise than it must, and whether it does so by the epilogue alone."""
-        ended = _difference(worker, toolchain, language.seal(source, proof) if proof else source, wanted, proof)
-        bare = _difference(worker, toolchain, source, wanted) if ended and proof else ended
+        execution = _execution(worker, toolchain, language.seal(source, proof) if proof else source, proof)
+        ended = _difference(execution, wanted)
+        # After a fault of ours there may be no other, since its worker makes way for another one.
+        is_theirs = bool(ended) and bool(proof) and execution.status is not Status.SANDBOX_ERROR
+        bare = _difference(_execution(worker, toolchain, source), wanted) if is_theirs else ended
         return bare or ended, bool(ended) and not bare
 
     ended, is_by_epilogue = trial(tests.passing, Status.PASSED)
@@ -232,14 +240,18 @@ def _complaint(worker: Worker, toolchain: Toolchain) -> str:
         )
     if ended:
         return f"the program that must fail {ended}; check self_test.wrong and Ending.failed_stdout"
-    if ended := _difference(worker, toolchain, tests.broken, Status.COMPILE_ERROR):
+    if ended := _difference(_execution(worker, toolchain, tests.broken), Status.COMPILE_ERROR):
         patterns = "build" if language.build else "Ending.compile_stderr"
         return f"the program that must not compile {ended}; check self_test.broken and {patterns}"
     return ""
 
 
-def _difference(worker: Worker, toolchain: Toolchain, source: str, wanted: Status, proof: str = "") -> str:
-    """Say how a program ended, with what it said; empty where that is what is wanted."""
+def _execution(worker: Worker, toolchain: Toolchain, source: str, proof: str = "") -> Execution:
+    """Build and run a program.
+
+    Raises:
+        WorkerDied: the worker has.
+    """
     language = toolchain.language
     program = Program(
         files={language.main: source},
@@ -249,11 +261,15 @@ def _difference(worker: Worker, toolchain: Toolchain, source: str, wanted: Statu
         check=Check(kind="language", strength=Strength.SAME_BOX, parameters={"proof": proof} if proof else {}),
     )
     recipe = toolchain.recipe(program)
-    worker.submit(0, program, message_of(program, recipe), build_s=toolchain.build_s(program))
     try:
-        execution = Execution.from_dict(worker.verdict())
+        worker.submit(0, program, message_of(program, recipe), build_s=toolchain.build_s(program))
+        return Execution.from_dict(worker.verdict())
     except (EOFError, OSError, ValueError) as error:
-        raise SandboxError(f"a worker died in the self-test of {language.title}: {worker.autopsy()[1]}") from error
+        raise WorkerDied(f"a worker died in the self-test of {language.title}: {worker.autopsy()[1]}") from error
+
+
+def _difference(execution: Execution, wanted: Status) -> str:
+    """Say how a program ended, with what it said; empty where that is what is wanted."""
     if execution.status is wanted:
         return ""
     said = _line((execution.message or execution.stdout).strip(), 300)

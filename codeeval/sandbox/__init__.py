@@ -155,11 +155,16 @@ def report(sandbox: Sandbox | None = None, *, python: str | None = None) -> Repo
     Raises:
         SandboxError: no worker can be started.
     """
-    from codeeval.sandbox.worker import Setup, Worker
+    from codeeval.sandbox.worker import Setup, Worker, twice
 
-    worker = Worker(Setup(sandbox=checked(sandbox), python=python))
-    try:
-        facts = worker.introduction()
-    finally:
-        worker.stop()
-    return report_on(facts["layers"], facts["missing"])
+    setup = Setup(sandbox=checked(sandbox), python=python)
+
+    def ask() -> Report:
+        worker = Worker(setup)
+        try:
+            facts = worker.introduction()
+        finally:
+            worker.stop()
+        return report_on(facts["layers"], facts["missing"])
+
+    return twice(ask)

@@ -111,9 +111,7 @@ def _shrink() -> None:
     for stream in (0, 1):
         os.dup2(null, stream)
     _rlimits.no_core_dumps()
-    files, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if files < 256:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (256 if most == resource.RLIM_INFINITY else min(256, most), most))
+    _rlimits.lift_descriptors()
     for kind, size in ((resource.RLIMIT_DATA, _JUDGE_BYTES), (resource.RLIMIT_FSIZE, 1 << 24)):
         hard = resource.getrlimit(kind)[1]
         resource.setrlimit(kind, (size if hard == resource.RLIM_INFINITY else min(size, hard), hard))

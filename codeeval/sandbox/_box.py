@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import array
 import contextlib
 import os
 import select
@@ -169,8 +168,7 @@ class Box:
         self.wall_deadline = self.begin + _START_S
         self.next_look = self.next_weighing = self.begin + min(limits["cpu_s"], self.look_s)
         try:
-            rights = array.array("i", given)
-            zygote.channel.sendmsg([order], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
+            _zygote.send(zygote.channel, order, given)
         except OSError:
             raise ZygoteLost(started=False) from None
         finally:
@@ -213,6 +211,8 @@ class Box:
             except BlockingIOError:
                 self.poller.modify(self.control.fileno(), select.POLLIN | select.POLLOUT)
                 self.wait()
+                if not self.is_control_open:
+                    return  # the same: what was to become a command has died
                 self.poller.modify(self.control.fileno(), select.POLLIN)
             except OSError:
                 return  # the child is gone, but may have said why

@@ -4,6 +4,7 @@
     {files, argv, env, unpack, collect, reaper}       ["starting"] where the child becomes the command itself
                                                       ["ended", wait status, user s, system s, peak bytes, trouble]
                                                       ["unstarted", what the kernel says]
+                                                      ["unprepared", why its files can't be put in place]
 
 A command that may start no other processes, and after which there is nothing to do, is what the child becomes: the
 judge then watches the process, and the zygote says how it ended. Else the child, the first process of its pid
@@ -43,11 +44,11 @@ def serve(order: Dict[str, Any], control: int, send: Callable[[List[Any]], None]
     """
     _reaper.hide()
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # of the archive, which may grow too large, an error is enough
-    for path, text in order["files"].items():
-        _write(path, text.encode("utf-8", "surrogatepass"), 0o644)
-    os.makedirs(OUT, exist_ok=True)
-    if order["unpack"]:
-        _unpack(order["unpack"])
+    try:
+        _prepare(order)
+    except Exception as error:  # names too long or too deep, more than there is room for: all of the program's making
+        send(["unprepared", _told(error)])
+        return
     box = os.getcwd()
     env = {**os.environ, **{name: value.replace("{box}", box) for name, value in order["env"].items()}}
     if not order["reaper"]:
@@ -70,8 +71,8 @@ def serve(order: Dict[str, Any], control: int, send: Callable[[List[Any]], None]
     if order["collect"] and status == 0:
         try:
             _pack(order["collect"])
-        except OSError as error:
-            lost = str(error)
+        except Exception as error:  # as above
+            lost = _told(error)
     send(["ended", status, user_s, system_s, peak_bytes, lost])
 
 
@@ -101,6 +102,19 @@ def _become(
         tell(("%s: %s" % (argv[0], getattr(error, "strerror", None) or error))[:1000])
     finally:
         os._exit(127)
+
+
+def _prepare(order: Dict[str, Any]) -> None:
+    """Put all files in place."""
+    for path, text in order["files"].items():
+        _write(path, text.encode("utf-8", "surrogatepass"), 0o644)
+    os.makedirs(OUT, exist_ok=True)
+    if order["unpack"]:
+        _unpack(order["unpack"])
+
+
+def _told(error: Exception) -> str:
+    return ("%s: %s" % (type(error).__name__, error))[:300]
 
 
 def _write(path: str, content: bytes, mode: int) -> None:

@@ -14,6 +14,7 @@ import hashlib
 import json
 import os
 import re
+import signal
 from typing import Any, Dict, List, Optional, Tuple
 
 from codeeval.sandbox import _archive, _classify, _command, _root
@@ -56,8 +57,11 @@ class Stage:
         self.wait_status, self.cpu_s, self.peak_bytes, self.start_errno = box.close()
         self.is_ended = reply == _STARTING and box.facts.get("hung_up", False)
         self.trouble = self.lost = ""
-        if reply and reply[0] == "unstarted":
-            self.trouble = reply[1]
+        self.is_unprepared = reply[:1] == ["unprepared"]
+        if self.is_unprepared:
+            self.trouble = "its files can't be put in place: %s" % reply[1]
+        elif reply[:1] == ["unstarted"]:
+            self.trouble = "the toolchain broke: %s" % reply[1]
         elif len(reply) == 6:
             self.is_ended = True
             _, self.wait_status, user_s, system_s, self.peak_bytes, self.lost = reply
@@ -91,9 +95,11 @@ class Stage:
         if self.is_memory_kill and (not self.is_ended or self.wait_status):
             return "memory_exceeded", "was killed when its processes held more memory than they may together"
         if self.trouble:
-            return "broken", "the toolchain broke: %s" % self.trouble
+            return "broken", self.trouble
         if not self.is_ended:
-            return "sandbox_error", "what prepares or watches the %s died of it" % name
+            # Nobody in a box can kill it; but a text, or what was built of it, may take more than the limits leave.
+            is_killed = os.WIFSIGNALED(self.wait_status) and os.WTERMSIG(self.wait_status) == signal.SIGKILL
+            return "sandbox_error" if is_killed else "broken", "what prepares or watches the %s died of it" % name
         (out, is_out_whole), (err, is_err_whole) = self.text(box.out), self.text(box.err)
         end = _classify.CommandEnd(
             stage=name,
@@ -133,13 +139,17 @@ class Stage:
 class Build:
     """What became of building a program: a sealed archive, or the row that says why there is none."""
 
-    def __init__(self, archive: int, cpu_s: float, wall_s: float, row: Optional[Dict[str, Any]]) -> None:
+    def __init__(
+        self, archive: int, cpu_s: float, wall_s: float, row: Optional[Dict[str, Any]], is_warm: bool = False
+    ) -> None:
         fcntl.fcntl(archive, _F_ADD_SEALS, _ALL_SEALS)
         self.archive = archive
         self.n_bytes = os.fstat(archive).st_size
         self.cpu_s = cpu_s
         self.wall_s = wall_s
         self.row = row
+        #: It was made where there is no file system, whose bounds the command would have met.
+        self.is_warm = is_warm
 
     @property
     def is_certain(self) -> bool:
@@ -159,6 +169,10 @@ class BuildCache:
         if build is not None:
             self._builds.move_to_end(key)
         return build
+
+    def drop(self, key: str) -> None:
+        """Forget a build."""
+        os.close(self._builds.pop(key).archive)
 
     def put(self, key: str, build: Build) -> None:
         """Keep a build, and drop the oldest where there are too many."""
@@ -275,6 +289,7 @@ def _run_one(
     recipe = program["recipe"]
     order = {"files": program["files"], "argv": recipe["run"], "env": recipe["env"], "unpack": "", "collect": ""}
     archive = judge.no_archive
+    build: Optional[Build] = None
     if argv is not None:
         build, is_new = _built(judge, program, recipe, argv)
         if build.row is not None:
@@ -285,14 +300,22 @@ def _run_one(
         order["unpack"] = _command.OUT
         archive = build.archive
     stage = Stage(judge, order, limits, archive, stdin)
+    if stage.is_unprepared and argv is not None and build is not None and build.is_warm:
+        judge.builds.drop(_key(program, recipe, argv))
+        return _run_one(judge, {**program, "recipe": {**recipe, "warm": None}}, argv, limits, stdin)
     proof = program["check"]["parameters"].get("proof", "")
     return stage.row(*stage.verdict("run", recipe["ending"], proof)), stage.box
 
 
+def _key(program: Dict[str, Any], recipe: Dict[str, Any], argv: List[str]) -> str:
+    """Name what a build depends on."""
+    ingredients = [program["files"], argv, recipe["env"], recipe["build_limits"], recipe["toolchain"]]
+    return hashlib.sha256(json.dumps(ingredients, sort_keys=True).encode()).hexdigest()
+
+
 def _built(judge: Any, program: Dict[str, Any], recipe: Dict[str, Any], argv: List[str]) -> Tuple[Build, bool]:
     """Give a program's build, and whether it was made now."""
-    ingredients = [program["files"], argv, recipe["env"], recipe["build_limits"], recipe["toolchain"]]
-    key = hashlib.sha256(json.dumps(ingredients, sort_keys=True).encode()).hexdigest()
+    key = _key(program, recipe, argv)
     build = judge.builds.get(key)
     if build is not None:
         return build, False
@@ -372,7 +395,7 @@ def _build_by_service(judge: Any, program: Dict[str, Any], recipe: Dict[str, Any
     except OSError:
         os.close(archive)
         return None
-    return Build(archive, answer.cpu_s, answer.wall_s, None)
+    return Build(archive, answer.cpu_s, answer.wall_s, None, is_warm=True)
 
 
 def _new_archive() -> int:

@@ -7,12 +7,16 @@ try:
 except ImportError:  # Windows has none; importing must still work there
     resource = None  # type: ignore[assignment]
 
-__all__ = ["DESCRIPTORS", "LAYERS", "enter_job", "enter_zygote", "no_core_dumps"]
+__all__ = ["DESCRIPTORS", "LAYERS", "enter_job", "enter_zygote", "lift_descriptors", "no_core_dumps"]
 
 LAYERS = {"rlimits": "CPU time, memory, file size, descriptors and core dumps are bounded"}
 
-#: How many a process of ours or of a program may have open; none has this number or a higher one.
+#: How many a process of a job may have open; none has this number or a higher one.
 DESCRIPTORS = 256
+#: How many a zygote or a judge may have, as far as they are let: far more than they open.
+_OWN_DESCRIPTORS = 1 << 16
+#: How many signals a job's processes may have queued, timers that would queue one among them. Ordinary ones always go.
+_QUEUED_SIGNALS = 1024
 
 
 def enter_zygote() -> None:
@@ -20,9 +24,19 @@ def enter_zygote() -> None:
     no_core_dumps()
     if hasattr(resource, "RLIMIT_MSGQUEUE"):  # message queues would outlive the job
         resource.setrlimit(resource.RLIMIT_MSGQUEUE, (0, 0))
-    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    descriptors = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(DESCRIPTORS, hard)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
+    lift_descriptors()
+
+
+def lift_descriptors() -> None:
+    """Have this process, one of ours, pass descriptors on also where a program has very many under way.
+
+    The kernel counts those that were sent and not yet taken, all of a user's together, and holds them against the
+    sender's limit. So jobs, which stop each other at theirs, must have a lower one than who serves them.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _OWN_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(_OWN_DESCRIPTORS, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def no_core_dumps() -> None:
@@ -47,16 +61,20 @@ def enter_job(cpu_s: int, memory_bytes: int, file_bytes: int, tasks: int) -> Non
         cpu_s: whole CPU seconds of one process.
         memory_bytes: private writable memory of one process.
         file_bytes: the largest file.
-        tasks: processes and threads of this user in this user namespace, ours included; 0 sets no limit. The kernel
-            exempts the machine's root, whatever it is called in the namespace.
+        tasks: processes and threads of this user in this user namespace, ours included; 0 where that is everybody's,
+            and nothing is limited that counts per user. The kernel exempts the machine's root, whatever it is called
+            in the namespace.
     """
     limits = [
         (resource.RLIMIT_CPU, cpu_s),
         (resource.RLIMIT_DATA, memory_bytes),
         (resource.RLIMIT_FSIZE, file_bytes),
+        (resource.RLIMIT_NOFILE, DESCRIPTORS),
     ]
     if tasks:
         limits.append((resource.RLIMIT_NPROC, tasks))
+        if hasattr(resource, "RLIMIT_SIGPENDING"):
+            limits.append((resource.RLIMIT_SIGPENDING, _QUEUED_SIGNALS))
     for kind, value in limits:
         try:
             resource.setrlimit(kind, (value, value))

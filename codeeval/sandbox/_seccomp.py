@@ -12,7 +12,7 @@ import ctypes
 import errno
 import os
 import struct
-from typing import Dict, List, Tuple
+from typing import Dict, List, Sequence, Tuple
 
 __all__ = ["LAYERS", "Filter", "for_jobs", "for_judges", "for_zygotes"]
 
@@ -81,10 +81,15 @@ _X86_64 = {
     "vhangup": 153,
     "memfd_create": 319,
     "io_setup": 206,
+    "inotify_init": 253,
+    "inotify_init1": 294,
+    "fanotify_init": 300,
     "iopl": 172,
     "ioperm": 173,
     "modify_ldt": 154,
     "socket": 41,
+    "sendmsg": 46,
+    "sendmmsg": 307,
     "clone": 56,
     "fork": 57,
     "vfork": 58,
@@ -136,7 +141,11 @@ _AARCH64 = {
     "vhangup": 58,
     "memfd_create": 279,
     "io_setup": 0,
+    "inotify_init1": 26,
+    "fanotify_init": 262,
     "socket": 198,
+    "sendmsg": 211,
+    "sendmmsg": 269,
     "clone": 220,
     "shmget": 194,
     "semget": 190,
@@ -158,11 +167,17 @@ _LIMITS = {"x86_64": (160, 302), "aarch64": (164, 261)}
 _SCHEDULE = {"x86_64": (142, 144, 203, 314), "aarch64": (118, 119, 122, 274)}
 #: setpriority and ioprio_set: the first argument says what kind of thing the second one names, and one kind is a user.
 _PRIORITY = {"x86_64": ((141, 2), (251, 3)), "aarch64": ((140, 2), (30, 3))}
-_IOCTL = {"x86_64": 16, "aarch64": 29}
+#: ioctl, fcntl, setsockopt.
+_SETTINGS = {"x86_64": (16, 72, 54), "aarch64": (29, 25, 208)}
 #: FS_IOC_SETFLAGS, its old form, FS_IOC_FSSETXATTR.
 _SET_FLAGS = (0x40086602, 0x40046602, 0x401C5820)
-#: Refused as if the kernel did not have them. The contexts of io_setup are few, and all the machine's together.
-_UNKNOWN = ("clone3", "memfd_secret", "io_setup")
+#: F_SETLEASE.
+_SET_LEASE = (1024,)
+#: SO_SNDBUF, SO_RCVBUF, and the forms of both for the privileged; at the level SOL_SOCKET.
+_SET_BUFFERS, _SOL_SOCKET = (7, 8, 32, 33), 1
+#: Refused as if the kernel did not have them. The contexts of io_setup are few, and all the machine's together; so are
+#: those that watch files, and a user's together.
+_UNKNOWN = ("clone3", "memfd_secret", "io_setup", "inotify_init", "inotify_init1", "fanotify_init")
 #: Refused as if the file system could not do it: no listing shows what these leave on a directory, access lists above
 #: all, which hold for whatever is made in it later.
 _ATTRIBUTES = frozenset(
@@ -176,6 +191,8 @@ _OF_JOBS = (
     "setns",
     "memfd_create",
     "socket",
+    "sendmsg",
+    "sendmmsg",
     "clone",
     "fork",
     "vfork",
@@ -234,7 +251,7 @@ def for_judges() -> Filter:
     Raises:
         OSError: there is no table for this machine.
     """
-    return Filter([*_common(), *_own(processes=False, network=False, memory_files=True)])
+    return Filter([*_common(), *_own(processes=False, network=False, serves=True)])
 
 
 def for_jobs(*, processes: bool, network: bool) -> Filter:
@@ -242,7 +259,8 @@ def for_jobs(*, processes: bool, network: bool) -> Filter:
 
     Args:
         processes: whether new processes, and what only several can share, are allowed; threads always are.
-        network: whether sockets are allowed; pairs of connected ones, which event loops need, always are.
+        network: whether sockets are allowed; pairs of connected ones, which event loops need, always are. Descriptors
+            can be passed only where there is somebody to take them, or sockets are used in earnest.
 
     Raises:
         OSError: there is no table for this machine.
@@ -269,7 +287,12 @@ def _common() -> List[_Instruction]:
         if name not in _OF_JOBS:
             program += _refuse(number, _error_of(name))
     machine = os.uname().machine
-    program += _keep_flags(_IOCTL[machine])
+    ioctl, fcntl, setsockopt = _SETTINGS[machine]
+    program += _refuse_values(ioctl, _SECOND_ARGUMENT, _SET_FLAGS, errno.ENOTTY)  # on a directory, they outlive the job
+    program += _refuse_values(fcntl, _SECOND_ARGUMENT, _SET_LEASE, errno.EINVAL)  # it holds up others outside the box
+    # The size is a wish, and every socket may hold as much as is granted; what they hold is no process' memory.
+    at_sockets = [(_LOAD, 0, 0, _SECOND_ARGUMENT), (_JUMP_EQUAL, 0, len(_SET_BUFFERS) + 1, _SOL_SOCKET)]
+    program += _refuse_values(setsockopt, _THIRD_ARGUMENT, _SET_BUFFERS, 0, at_sockets)
     for number in _SCHEDULE[machine]:
         program += _spare_first_process(number, _FIRST_ARGUMENT)
     for number, user in _PRIORITY[machine]:
@@ -284,12 +307,27 @@ def _error_of(name: str) -> int:
     return errno.ENOSYS if name in _UNKNOWN else errno.EPERM
 
 
-def _keep_flags(ioctl: int) -> List[_Instruction]:
-    """Refuse to change the flags of a file, which would outlive the job on its directory."""
-    program: List[_Instruction] = [(_JUMP_EQUAL, 0, 2 + len(_SET_FLAGS) + 1, ioctl), (_LOAD, 0, 0, _SECOND_ARGUMENT)]
-    for place, command in enumerate(_SET_FLAGS):
-        program.append((_JUMP_EQUAL, len(_SET_FLAGS) - place, 0, command))
-    return [*program, (_RETURN, 0, 0, _ALLOW), (_RETURN, 0, 0, _ERRNO | errno.ENOTTY)]
+def _refuse_values(
+    call: int, argument: int, values: Sequence[int], number: int, first: Sequence[_Instruction] = ()
+) -> List[_Instruction]:
+    """Refuse a call where an argument has one of some values.
+
+    Args:
+        call: its number.
+        argument: where the argument lies.
+        values: of its low half, which is all that the kernel looks at.
+        number: errno; 0 has the caller believe that it was done.
+        first: goes before, and past all values where it does not hold.
+    """
+    n = len(values)
+    return [
+        (_JUMP_EQUAL, 0, len(first) + n + 3, call),
+        *first,
+        (_LOAD, 0, 0, argument),
+        *((_JUMP_EQUAL, n - place, 0, value) for place, value in enumerate(values)),
+        (_RETURN, 0, 0, _ALLOW),
+        (_RETURN, 0, 0, _ERRNO | number),
+    ]
 
 
 def _spare_first_process(call: int, who: int, users: int = -1) -> List[_Instruction]:
@@ -339,13 +377,16 @@ def _keep_limits(setrlimit: int, prlimit: int) -> List[_Instruction]:
     ]
 
 
-def _own(*, processes: bool, network: bool, memory_files: bool = False) -> List[_Instruction]:
-    """Refuse, and allow everything else, with the call's number loaded."""
+def _own(*, processes: bool, network: bool, serves: bool = False) -> List[_Instruction]:
+    """Refuse, and allow everything else, with the call's number loaded; a judge serves jobs, with what it may have."""
     _, numbers = _table()
     program: List[_Instruction] = []
     refused = {"mount": errno.EPERM, "umount2": errno.EPERM, "setns": errno.EPERM}
-    if not memory_files:  # their pages belong to no process; a judge carries what was built in one
+    if not serves:  # their pages belong to no process; a judge carries what was built in one
         refused["memfd_create"] = errno.ENOSYS
+    if not (serves or processes or network):
+        # They pass descriptors, of which all of a user's that nobody has taken yet count together.
+        refused.update(dict.fromkeys(("sendmsg", "sendmmsg"), errno.EPERM))
     if not network:
         refused["socket"] = errno.EACCES
     if not processes:

@@ -17,7 +17,6 @@ warm one saves, and no other program anything.
 
 from __future__ import annotations
 
-import array
 import os
 import select
 import socket
@@ -161,8 +160,7 @@ class _Compiler:
         self.poller.register(caller_fd, getattr(select, "POLLRDHUP", 0))
         order = _zygote.SERVICE.pack(b"W", slot, service["memory_bytes"], _MAX_BYTES, service["threads"])
         try:
-            rights = array.array("i", [theirs.fileno(), self.log])
-            zygote.channel.sendmsg([order], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
+            _zygote.send(zygote.channel, order, [theirs.fileno(), self.log])
         except OSError:
             raise ZygoteLost(started=False) from None
         finally:

@@ -27,6 +27,7 @@ import signal
 import socket
 import struct
 import sys
+import time
 from typing import Any, Callable, Dict, List, Sequence, Tuple
 
 from codeeval.sandbox import (
@@ -57,6 +58,7 @@ __all__ = [
     "TREE",
     "Zygote",
     "can_serve",
+    "send",
     "start",
 ]
 
@@ -93,6 +95,8 @@ _SETTLED = "settled"
 _N_FDS = 6
 #: More than a zygote opens itself; and more than anybody has where no /proc shows what is open.
 _N_OWN_FDS, _MOST_FDS = 64, 1 << 20
+#: How long descriptors are kept that can't be passed on now, and how often that is tried.
+_PATIENCE_S, _PAUSE_S = 5.0, 0.01
 
 
 class Zygote:
@@ -118,6 +122,24 @@ class Zygote:
         if not message:
             raise OSError(errno.EPIPE, os.strerror(errno.EPIPE))
         return fds[0] if fds else -1
+
+
+def send(channel: socket.socket, message: bytes, fds: Sequence[int] = ()) -> None:
+    """Send a message, and descriptors with it.
+
+    Raises:
+        OSError: nobody is there; as ETOOMANYREFS, this user has more of them under way than we may have (`_rlimits`).
+    """
+    rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
+    deadline = time.monotonic() + _PATIENCE_S
+    while True:
+        try:
+            channel.sendmsg([message], rights)
+            return
+        except OSError as error:
+            if error.errno != errno.ETOOMANYREFS or time.monotonic() >= deadline:
+                raise
+        time.sleep(_PAUSE_S)
 
 
 def can_serve(zygote: Zygote) -> bool:
@@ -357,17 +379,18 @@ def _serve(channel: socket.socket, job: _job.Job, work: str, clean: Callable[[],
 
 def _show_process(channel: socket.socket, pid: int, failed: int) -> int:
     """Give the judge a descriptor of a process, by which it sees its end; gives errno of what failed, or 0."""
-    fd = -1
-    if not failed:
-        try:
-            fd = os.pidfd_open(pid)
-        except OSError as error:
-            failed = error.errno or -1
-            os.kill(pid, signal.SIGKILL)
-    rights = [] if fd < 0 else [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [fd]))]
-    channel.sendmsg([b"P"], rights)
-    if fd >= 0:
+    fds: List[int] = []
+    try:
+        if not failed:
+            fds.append(os.pidfd_open(pid))
+            send(channel, b"P", fds)
+    except OSError as error:
+        failed = error.errno or -1
+        os.kill(pid, signal.SIGKILL)
+    for fd in fds:
         os.close(fd)
+    if failed:
+        send(channel, b"P")
     return failed
 
 

@@ -16,10 +16,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from codeeval.errors import SandboxError
 from codeeval.sandbox import Sandbox
@@ -37,11 +37,14 @@ __all__ = [
     "Channel",
     "Setup",
     "Worker",
+    "WorkerDied",
     "facts_of",
     "harness_digest",
     "message_of",
+    "twice",
 ]
 
+T = TypeVar("T")
 _PACKAGE = Path(__file__).resolve().parent.parent
 
 #: What the worker's interpreter runs first. It makes our modules importable without importing the package itself,
@@ -145,6 +148,22 @@ class Setup:
         }
 
 
+class WorkerDied(SandboxError):
+    """A worker is gone, by nobody's doing that is known: another one may live."""
+
+
+def twice(act: Callable[[], T]) -> T:
+    """Do something with a worker of its own, and once more with another where the first one dies.
+
+    Raises:
+        WorkerDied: the second one died, too.
+    """
+    try:
+        return act()
+    except WorkerDied:
+        return act()
+
+
 class Worker:
     """A judge process, seen from the caller: a socket, and the one program that it has."""
 
@@ -236,14 +255,15 @@ class Worker:
         """Wait for the first message: what it says of itself.
 
         Raises:
-            SandboxError: it could not start, died, or takes too long.
+            SandboxError: it could not start, or takes too long.
+            WorkerDied: it died.
         """
         try:
             message = _parsed(self.connection.receive(time.monotonic() + self.start_s))
         except TimeoutError:
             raise SandboxError(f"a worker did not start within {self.start_s:g} seconds") from None
         except (EOFError, OSError, ValueError) as error:
-            raise SandboxError(f"a worker died while it started: {self.autopsy()[1]}") from error
+            raise WorkerDied(f"a worker died while it started: {self.autopsy()[1]}") from error
         self.facts = facts_of(message)  # from now on, what it is given has its own time
         return self.facts
 

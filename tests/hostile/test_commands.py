@@ -18,6 +18,7 @@ import pytest
 import codeeval as ce
 from codeeval.languages import Ending, Language, SelfTest
 from codeeval.program import Check, Execution, Limits, Program, Status, Strength
+from codeeval.sandbox import Sandbox
 
 LIMITS = Limits(cpu_s=4.0, wall_s=20.0, memory_bytes=512 << 20, processes=8)
 #: Every attack ends so, if it was not stopped: a failure that no attack may turn into a pass.
@@ -123,6 +124,46 @@ def test_no_descriptor_but_the_standard_ones_is_open(executor: ce.LocalExecutor,
     assert execution.stdout == "[0, 1, 2] 4\n"  # the fourth is the one that reads the directory
 
 
+#: Sends descriptors that nobody takes until no more can be sent, says so by one file, and stays until there is another.
+HOLD = """
+import array, os, socket, time
+kept = []
+try:
+    while True:
+        kept.append(socket.socketpair())
+        rights = array.array("i", [1] * 250)
+        kept[-1][0].sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
+except OSError as error:
+    print(len(kept), error.strerror)
+open("{0}/full", "w").close()
+while not os.path.exists("{0}/over"):
+    time.sleep(0.01)
+"""
+
+
+def test_descriptors_that_nobody_takes_keep_no_other_worker_from_its_own(limits: Limits, tmp_path: Path) -> None:
+    """The kernel counts them per user, and holds them against whoever passes one on next: each of our processes."""
+
+    def programs() -> Iterator[Program]:
+        yield python(HOLD.format(tmp_path), limits)
+        deadline = time.monotonic() + 15.0
+        while not (tmp_path / "full").exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        for number in range(4):
+            yield python(f"print({number})", dataclasses.replace(limits, processes=1))
+        (tmp_path / "over").touch()
+
+    with ce.LocalExecutor(workers=2, sandbox=Sandbox(writable=(os.fspath(tmp_path),))) as executor:
+        if "pid" not in executor.describe()["isolation"]["held"]:
+            pytest.skip("programs in other languages need the layer pid, which this machine does not give")
+
+        holding, *others = [e for _, e in sorted(executor.execute(programs()), key=lambda pair: pair[0])]
+
+    assert holding.passed, holding
+    assert holding.stdout, "it was not kept from sending, so this has shown nothing"
+    assert [other.stdout for other in others] == ["0\n", "1\n", "2\n", "3\n"]
+
+
 def test_a_verdict_written_wherever_it_may_be_read_is_not_believed(executor: ce.LocalExecutor, limits: Limits) -> None:
     source = """
 import json, os, struct
@@ -147,6 +188,15 @@ def test_a_program_that_closes_everything_is_heard_to_its_end(executor: ce.Local
 
     assert execution.status is Status.PASSED
     assert execution.wall_s > 0.5
+
+
+def test_a_text_that_takes_more_memory_than_it_may_is_the_programs_own(
+    executor: ce.LocalExecutor, limits: Limits
+) -> None:
+    """What puts it in place is ours, and dies of it, in the middle of the message; nobody else is to be blamed."""
+    execution = attack(executor, "#" + "x" * (32 << 20), dataclasses.replace(limits, memory_bytes=64 << 20))
+
+    assert execution.status in (Status.FAILED, Status.MEMORY_EXCEEDED), execution
 
 
 def test_a_program_that_stops_itself_is_stopped_for_good(executor: ce.LocalExecutor, limits: Limits) -> None:
@@ -291,6 +341,12 @@ shutil.copy(sys.argv[1], "out/program.py")
 os.symlink("/etc/passwd", "out/link")
 if "NOT COMPILING" in open(sys.argv[1]).read():
     sys.exit("error: it does not compile")
+if "DEEP" in open(sys.argv[1]).read():
+    for directory in ["out"] + 1200 * ["d"]:
+        os.makedirs(directory, exist_ok=True)
+        os.chdir(directory)
+    open("leaf", "w").close()
+    sys.exit()
 open("out/time", "w").write(str(time.time_ns()))
 """
 #: "Compiles" by making a script that runs the source, and says so, once for every time.
@@ -335,6 +391,13 @@ def test_what_was_compiled_before_is_not_compiled_again(compiling: ce.LocalExecu
 
     assert first.stdout == second.stdout != ""
     assert other.stdout != first.stdout
+
+
+def test_what_is_too_deep_to_be_carried_is_the_programs_own(compiling: ce.LocalExecutor) -> None:
+    execution = compiling.run(compiled("# DEEP"))
+
+    assert execution.status is Status.OUTPUT_EXCEEDED, execution
+    assert "can't be kept" in execution.message
 
 
 def test_a_program_never_alters_what_the_next_one_with_its_sources_is_built_from(compiling: ce.LocalExecutor) -> None:

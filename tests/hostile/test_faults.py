@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import math
 import os
 import random
 import resource
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -25,7 +27,7 @@ from codeeval.errors import SandboxError, WorkerLost
 from codeeval.executors.local import LocalExecutor
 from codeeval.problem import Problem
 from codeeval.program import Execution, Limits, Program, Status, Strength
-from codeeval.sandbox import LAYERS, Sandbox
+from codeeval.sandbox import LAYERS, Sandbox, _zygote
 
 ROOT = Path(__file__).parents[2]
 LIMITS = Limits(cpu_s=1.0, wall_s=10.0, memory_bytes=512 << 20)
@@ -462,3 +464,26 @@ def test_more_faults_than_are_allowed_stop_the_run(tmp_path: Path) -> None:
     assert results.withheld
     assert math.isnan(results["pass@1"].value)
     assert len(results) < 60
+
+
+class Crowded(socket.socket):
+    """A socket over which descriptors can't be passed for a while, as where a user has too many under way."""
+
+    refusals = 3
+
+    def sendmsg(self, *arguments: Any) -> int:
+        if self.refusals:
+            self.refusals -= 1
+            raise OSError(errno.ETOOMANYREFS, os.strerror(errno.ETOOMANYREFS))
+        return super().sendmsg(*arguments)
+
+
+def test_descriptors_that_cannot_be_passed_on_now_are_passed_on_later() -> None:
+    ours, theirs = socket.socketpair()
+    with theirs, Crowded(fileno=ours.detach()) as crowded:
+        _zygote.send(crowded, b"J", [theirs.fileno()])
+
+        message, fds, _, _ = socket.recv_fds(theirs, 16, 4)
+
+    assert (message, len(fds)) == (b"J", 1)
+    os.close(fds[0])

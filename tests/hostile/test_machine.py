@@ -201,6 +201,40 @@ ATTACKS = {
         TRY + "def f(x): return one_of(lambda: os.memfd_create('x'), lambda: call(447, 0))",
         layers=("seccomp",),
     ),
+    "buffers_of_sockets": Attack(
+        "what the kernel holds for a socket, which is no process' memory, can't be made to grow",
+        TRY + "import socket\ndef f(x):\n  for pair in (socket.socketpair() for _ in range(2)):\n"
+        "    for wish in (socket.SO_SNDBUF, socket.SO_RCVBUF, 32, 33):\n      for end in pair:\n"
+        "        before = [end.getsockopt(socket.SOL_SOCKET, name) for name in (7, 8)]\n"
+        "        one_of(lambda: end.setsockopt(socket.SOL_SOCKET, wish, 1 << 30))\n"
+        "        if before != [end.getsockopt(socket.SOL_SOCKET, name) for name in (7, 8)]: return 2\n"
+        "    pair[0].setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)\n"
+        "    if not pair[0].getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE): return 2\n  return 3",
+        layers=("seccomp",),
+    ),
+    "watches_and_leases": Attack(
+        "nobody takes what a user has few of, or has a hold on files of the interpreter",
+        TRY + "import fcntl\nfd = os.open(os.__file__, os.O_RDONLY)\ndef f(x):\n"
+        "  if max(c.inotify_init1(0), c.inotify_init(), c.fanotify_init(0x200, 0)) >= 0: return 2\n"
+        "  return one_of(lambda: fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK))",
+        layers=("seccomp",),
+    ),
+    "queued_signals": Attack(
+        "timers that may queue signals are few, as these count per user",
+        "import ctypes, resource\nc = ctypes.CDLL(None)\ndef f(x):\n  event = (ctypes.c_int * 16)(0, 0, 34, 0)\n"
+        "  name = ctypes.c_void_p()\n"
+        "  made = [c.timer_create(1, event, ctypes.byref(name)) for _ in range(2000)]\n"
+        "  return 3 if made[0] == 0 and made[-1] < 0 else 2",
+        layers=("user", "rlimits"),
+    ),
+    "descriptors_under_way": Attack(
+        "nobody fills up what the kernel grants a user of descriptors that were sent and not taken",
+        TRY + "import array, socket\nkept = []\ndef f(x):\n  def fill():\n    for _ in range(8):\n"
+        "      kept.append(socket.socketpair())\n      rights = array.array('i', [1] * 250)\n"
+        "      kept[-1][0].sendmsg([b'x'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])\n"
+        "  if one_of(fill) == 2 or len(kept) > 1: return 2\n  kept[0][0].sendall(b'x')\n  return 3",
+        layers=("seccomp",),
+    ),
     "shared_memory_of_system_v": Attack(
         "no segment, queue or semaphore can be left in the kernel",
         TRY + "def f(x):\n  made = [c.shmget(0, 4096, 0o1600), c.msgget(0, 0o1600), c.semget(0, 1, 0o1600)]\n"
