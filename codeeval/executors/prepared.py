@@ -20,7 +20,6 @@ import shutil
 import subprocess
 import tempfile
 import threading
-import time
 import weakref
 from collections import Counter
 from pathlib import Path
@@ -281,12 +280,12 @@ def _digest(target: Path) -> str:
 
 def _tidy(folder: Path) -> None:
     """Remove all but the headers that were used last, and what nobody has finished."""
-    now = time.time()
     try:
         used_at = {path: path.stat().st_mtime for path in folder.iterdir()}
     except OSError:  # another process tidies
         return
-    abandoned = [path for path, at in used_at.items() if path.name.startswith(_MAKING) and now - at > _ABANDONED_S]
+    latest = max(used_at.values(), default=0.0)  # somebody was here just now
+    abandoned = [path for path, at in used_at.items() if path.name.startswith(_MAKING) and latest - at > _ABANDONED_S]
     headers = sorted((path for path in used_at if not path.name.startswith(_MAKING)), key=lambda path: used_at[path])
     for path in [*abandoned, *headers[:-_MAX_KEPT]]:
         shutil.rmtree(path, ignore_errors=True)
