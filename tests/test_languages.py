@@ -943,6 +943,22 @@ def test_a_command_that_names_what_is_not_there_is_refused() -> None:
         broken_language(run=("{sh}", "{mian}"))
 
 
+def test_a_toolchain_that_was_mended_works_at_the_next_look(tmp_path: Path) -> None:
+    """The tool is the same file with the same time; what is broken lies elsewhere."""
+    shell = tmp_path / "shell"
+    missing = tmp_path / "library"
+    shell.write_text(f'#!/bin/sh\n[ -e "{missing}" ] || exit 1\nexec sh "$@"\n')
+    shell.chmod(0o755)
+    record = broken_language(tools={"sh": (str(shell),)}, readable=(str(tmp_path),), version=("{sh}", "-c", "echo 1"))
+
+    before = ce.languages.doctor([record])[0].state
+    missing.touch()
+
+    after = ce.languages.doctor([record])[0]
+
+    assert (before, after.state, after.message) == ("broken", "works", "")
+
+
 def test_a_diagnosis_is_found_by_any_name_of_its_language() -> None:
     assert ce.languages.doctor(["sh"])["sh"].language.name == "bash"
 

@@ -156,12 +156,13 @@ def examine(toolchain: Toolchain, setup: Setup) -> Diagnosis:
         SandboxUnavailable: a required layer can't be had here.
     """
     key = _key(toolchain, setup)
-    if key not in _examined:
-        _examined[key] = _examine(toolchain, setup)
-    return _examined[key]
+    found = _examined.get(key) or _examine(toolchain, setup)
+    if found.state == "works":  # one that doesn't is mended meanwhile, or it was our fault
+        _examined[key] = found
+    return found
 
 
-#: What came out, by toolchain and sandbox: a self-test takes seconds, and neither changes in a process' life.
+#: What works, by toolchain and sandbox: a self-test takes seconds, and neither changes in a process' life.
 _examined: dict[str, Diagnosis] = {}
 
 
