@@ -28,8 +28,6 @@ BEGIN = "#include <bits/stdc++.h>\n"
 BODY = "int main() {{ std::vector<int> v({n}); return v.size() == {n} ? 0 : 1; }}\n"
 #: After so many programs, the header is there.
 FIRST = 3
-#: Passes where the compiler was given a prepared header: only then does it look into a directory beside one.
-WITNESS = BEGIN + "#if __has_include(<../prepared.h>)\nint main() {{ return {n} - {n}; }}\n#endif\n"
 
 needs_gcc = pytest.mark.skipif(shutil.which("g++") is None, reason="g++ is not installed")
 
@@ -87,11 +85,20 @@ def several(n: int, start: int = 0) -> list[str]:
         ("#ifdef __cpp_lib_filesystem\n#endif", "whole"),
         ("#if __has_include(<future>)\n#endif", "whole"),
         ("int _GLIBCXX_THREAD;", "whole"),
+        ("struct Any { template <class T> operator T() const; };", "whole"),
         ("int threads, futures, launched;", "common"),
     ],
 )
 def test_common_header_is_for_programs_that_name_nothing_it_lacks(rest: str, part: str) -> None:
     assert CPP.part(BEGIN + rest) == part
+
+
+@pytest.mark.parametrize(
+    ("options", "fits"),
+    [(["-std=c++17"], True), (["-std=c++17", "-O2"], False), (["-pthread", "-std=c++17"], False), ([], False)],
+)
+def test_a_command_with_other_options_is_given_none(options: list[str], fits: bool) -> None:
+    assert CPP.fits(["{g++}", *options, "{main}", "-o", "{out}/program"]) is fits
 
 
 def test_program_that_does_not_begin_with_the_header_is_given_none() -> None:
@@ -159,13 +166,25 @@ def test_prepared_headers_lend_nothing(cache: Path) -> None:
     sources += [sources[0].replace("== 0 ?", "!= 0 ?")]
     sources += [BEGIN + f"int main() {{ return std::async([] {{ return {n}; }}).get() - {n}; }}\n" for n in range(3)]
     wanted += [Status.FAILED] + [Status.PASSED] * 3
-    sources += [WITNESS.format(n=1)]
-    wanted += [Status.PASSED]
 
     found = judged(sources)
 
     assert wanted == [one.status for one in found]
     assert len(list(cache.iterdir())) == 2
+
+
+@needs_gcc
+@pytest.mark.slow
+def test_compiler_takes_what_is_prepared(cache: Path, tmp_path: Path) -> None:
+    """Else it would read the header's text, which costs time and is seen nowhere."""
+    is_given(several(FIRST))
+    (kept,) = cache.iterdir()
+    (tmp_path / "main.cpp").write_text(BEGIN + "int main() {}\n")
+
+    argv = ["g++", CPP.standard, "-H", *CPP.flags(str(kept)), "-fsyntax-only", str(tmp_path / "main.cpp")]
+    said = subprocess.run(argv, capture_output=True, text=True, check=True).stderr
+
+    assert f"! {kept / PREPARED}" in said.splitlines()
 
 
 @needs_gcc
@@ -194,11 +213,15 @@ def test_header_that_breaks_while_it_is_used_costs_time_and_no_verdict(cache: Pa
         for _, execution in executor.execute(map(program, several(FIRST))):
             assert execution.status is Status.PASSED
         (kept,) = cache.iterdir()
+        with open(kept / PREPARED, "r+b") as file:
+            file.write(b"none")
+        none = dict(executor.execute(map(program, [*several(2, start=30), BEGIN + "std::thread t; int main() { }"])))
         os.truncate(kept / PREPARED, 5_000_000)
         cut = dict(executor.execute(map(program, [*several(2, start=9), bad])))
         shutil.rmtree(kept)
         gone = dict(executor.execute(map(program, [*several(1, start=20), bad + "\n"])))
 
+    assert [none[i].status for i in range(3)] == [Status.PASSED] * 3
     assert [cut[i].status for i in range(3)] == [Status.PASSED, Status.PASSED, Status.COMPILE_ERROR]
     assert [gone[i].status for i in range(2)] == [Status.PASSED, Status.COMPILE_ERROR]
 
@@ -211,9 +234,8 @@ def test_cache_that_cannot_be_written_is_done_without(tmp_path: Path, monkeypatc
     monkeypatch.setenv("CODEEVAL_CACHE", str(tmp_path / "file"))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
 
-    found = judged([WITNESS.format(n=n) for n in range(FIRST)])
-
-    assert [one.status for one in found] == [Status.COMPILE_ERROR] * (FIRST - 1) + [Status.PASSED]
+    assert is_given(several(FIRST)) == [False] * (FIRST - 1) + [True]
+    assert [one.status for one in judged(several(FIRST))] == [Status.PASSED] * FIRST
     assert list((tmp_path / "temporary").iterdir()) == []
 
 
@@ -256,7 +278,7 @@ def test_programs_can_read_the_header_and_not_write_it(cache: Path) -> None:
 
     assert [one.status for one in found] == [Status.PASSED] * (FIRST + 1), found[-1].exit_code
     (kept,) = cache.iterdir()
-    assert sorted(path.name for path in kept.iterdir()) == ["digest", NAME, PREPARED, "read"]
+    assert sorted(path.name for path in kept.iterdir()) == ["digest", NAME, PREPARED]
 
 
 _SCRIPT = """\
@@ -308,12 +330,15 @@ def test_process_killed_while_it_prepares_leaves_nothing_that_counts(cache: Path
 @pytest.mark.slow
 def test_only_the_latest_headers_are_kept(cache: Path) -> None:
     cache.mkdir(parents=True)
+    (cache / "somebody's").mkdir()
+    os.utime(cache / "somebody's", (1, 1))
     for age in range(9):
         (cache / f"{age:032}").mkdir()
         os.utime(cache / f"{age:032}", (1e9 - age, 1e9 - age))
 
     judged(several(FIRST))
 
-    left = sorted(path.name for path in cache.iterdir())
+    left = sorted(path.name for path in cache.iterdir() if path.name != "somebody's")
     assert len(left) == 4
+    assert (cache / "somebody's").is_dir()
     assert [f"{age:032}" for age in range(3)] == left[:3]

@@ -1,6 +1,6 @@
 """Prepared headers on this machine: made once, kept in the user's cache directory, shown to boxes to be read.
 
-    <cache>/prepared/<key>/prepared.h, prepared.h.gch, read/…, digest
+    <cache>/prepared/<key>/prepared.h, prepared.h.gch, digest
 
 A key stands for everything that a header is made of: the toolchain, our text and command, and every file that the
 compiler reads for it, with its size and time of change. What is made appears under its key whole or not at all, and
@@ -28,7 +28,7 @@ from typing import Any
 from codeeval.data import cache_dir
 from codeeval.errors import SandboxError
 from codeeval.languages.toolchain import Toolchain, fill
-from codeeval.languages.warm.headers import HEADERS, NAME, PREPARED, READ, Part, PreparedHeader
+from codeeval.languages.warm.headers import HEADERS, NAME, PREPARED, Part, PreparedHeader
 from codeeval.program import Check, Execution, Program, Status, Strength
 from codeeval.sandbox import PLACE_OF_PREPARED
 from codeeval.sandbox.worker import Setup, Worker, message_of
@@ -46,9 +46,10 @@ _FILE_BYTES = 1 << 28
 #: How long listing a header's files may take.
 _LIST_S = 60.0
 #: Raised where what is prepared is laid out otherwise.
-_VERSION = 1
+_VERSION = 2
 _DIGEST = "digest"
 _MAKING = ".making-"
+_KEY = re.compile(r"[0-9a-f]{32}")
 
 #: Toolchain and part: of which header.
 _Wish = tuple[str, Part]
@@ -85,7 +86,7 @@ class PreparedHeaders:
         """
         header = HEADERS.get(toolchain.language.warm)
         build = toolchain.language.under(program.protocol).build or ()
-        part = header.part(program.files[program.main]) if header and header.standard in build else None
+        part = header.part(program.files[program.main]) if header and header.fits(build) else None
         if header is None or part is None or not (folder := self.folder(toolchain)):
             return None
         wish = toolchain.identity, part
@@ -126,9 +127,6 @@ class PreparedHeaders:
             return False
         try:
             (scratch / NAME).write_text(text, encoding="utf-8")
-            empty = scratch / READ / header.header
-            empty.parent.mkdir(parents=True)
-            empty.touch()
             if not _compile(scratch, toolchain, header, self._setup):
                 return False
             (scratch / _DIGEST).write_text(_digest(scratch))
@@ -245,7 +243,7 @@ def _compile(scratch: Path, toolchain: Toolchain, header: PreparedHeader, setup:
 def _kept() -> str:
     """Give the directory in the user's cache directory; empty where nothing can be written there."""
     try:
-        folder = (cache_dir() / "prepared").absolute()
+        folder = (cache_dir() / "prepared").resolve()
         folder.mkdir(parents=True, exist_ok=True)
         os.rmdir(tempfile.mkdtemp(prefix=_MAKING, dir=folder))
     except (OSError, RuntimeError):  # there may be no home
@@ -286,7 +284,7 @@ def _tidy(folder: Path) -> None:
         return
     latest = max(used_at.values(), default=0.0)  # somebody was here just now
     abandoned = [path for path, at in used_at.items() if path.name.startswith(_MAKING) and latest - at > _ABANDONED_S]
-    headers = sorted((path for path in used_at if not path.name.startswith(_MAKING)), key=lambda path: used_at[path])
+    headers = sorted((path for path in used_at if _KEY.fullmatch(path.name)), key=lambda path: used_at[path])
     for path in [*abandoned, *headers[:-_MAX_KEPT]]:
         shutil.rmtree(path, ignore_errors=True)
 

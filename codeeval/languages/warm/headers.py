@@ -13,13 +13,12 @@ which none of the names stands that the missing headers declare: to these it mak
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-__all__ = ["HEADERS", "NAME", "PREPARED", "READ", "Part", "PreparedHeader", "begins_with"]
+__all__ = ["HEADERS", "NAME", "PREPARED", "Part", "PreparedHeader", "begins_with"]
 
 Part = Literal["common", "whole"]
 
@@ -43,8 +42,6 @@ class PreparedHeader:
     "A command that lists, as a rule of make, the files that the text on its stdin includes."
     build: tuple[str, ...]
     "The command that prepares `{name}` as `{prepared}`; it has the words of the language's record."
-    linkers: Mapping[str, str] = field(default_factory=dict)
-    "Programs → what a compiler is told where one is installed: with nothing to read, linking is what takes long."
 
     def part(self, source: str) -> Part | None:
         """Say which part of it a program may be given."""
@@ -53,7 +50,7 @@ class PreparedHeader:
         included = (match[1].strip() for match in _INCLUDE.finditer(source))
         known = {f"<{name}>" for name in (self.header, *self.harmless)}
         names = re.compile(rf"\b(?:{'|'.join(self.rare.values())})\b", re.ASCII)
-        is_plain = not _VEILED.search(source) and not _RESERVED.search(source) and not names.search(source)
+        is_plain = not any(pattern.search(source) for pattern in (_VEILED, _OPERATOR, _RESERVED, names))
         return "common" if is_plain and all(_uncommented(name) in known for name in included) else "whole"
 
     def without_rare(self, text: str) -> str:
@@ -61,16 +58,19 @@ class PreparedHeader:
         names = "|".join(map(re.escape, self.rare))
         return re.sub(rf"^[ \t]*#[ \t]*include[ \t]*<(?:{names})>.*\n", "", text, flags=re.MULTILINE)
 
+    def fits(self, build: Sequence[str]) -> bool:
+        """Say whether a command compiles as the header is prepared: any other option could make it another language."""
+        output = build.index("-o") if "-o" in build else len(build)
+        return [word for at, word in enumerate(build) if word.startswith("-") and at != output] == [self.standard]
+
     def flags(self, folder: str) -> list[str]:
         """Give what the compiler is told in addition, where the header is prepared in this directory."""
-        linker = next((flag for name, flag in self.linkers.items() if shutil.which(name)), "")
-        # Of the header that the program itself includes, nothing is left to be read.
-        return ["-include", f"{folder}/{NAME}", "-isystem", f"{folder}/{READ}", *([linker] if linker else [])]
+        return ["-include", f"{folder}/{NAME}"]
 
 
-#: In a prepared header's directory: its text, beside which the compiler finds what it has made of it, and the directory
-#: with an empty file that has the header's name.
-NAME, PREPARED, READ = "prepared.h", "prepared.h.gch", "read"
+#: In a prepared header's directory: its text, beside which the compiler finds what it has made of it. Where it can't
+#: use that, it reads the text, which is what the program includes anyway.
+NAME, PREPARED = "prepared.h", "prepared.h.gch"
 
 #: Blanks, comments and directives that include something. Nothing that a continued line could hide passes.
 _HEAD = re.compile(
@@ -81,6 +81,8 @@ _HEAD = re.compile(
 _INCLUDE = re.compile(r"#\s*(?:include|import)\w*(.*)")
 #: By which a name, or a directive, can be written so that it can't be seen: lines that go on, pasting, other spellings.
 _VEILED = re.compile(r"##|%:|\?\?|\\\s*[\r\n]|\\[uU]|#\s*/[*/]")
+#: By which a program can come to operators of a rare header's types without a name: through conversions of its own.
+_OPERATOR = re.compile(r"\boperator\b")
 #: Names that are the library's own, and could be of a rare header; but for some that can't, and that programs use.
 _RESERVED = re.compile(
     r"\b(?!(?:__gcd|__lg|__int128|__int128_t|__uint128_t|__builtin_\w+|__attribute__|__func__|__FUNCTION__|__LINE__|"
@@ -97,22 +99,25 @@ def begins_with(source: str, header: str, harmless: Collection[str]) -> bool:
         header: as it stands between the angle brackets.
         harmless: headers that may come before.
     """
-    at = 0
+    at, is_line_begun = 0, False
     while True:
         match = _HEAD.match(source, at)
-        if match is None:
+        if match is None or _CONTINUED.search(match.group()):
             return False
-        if _CONTINUED.search(match.group()):
+        if match["header"] is None:  # a comment is no end of a line
+            is_line_begun = is_line_begun and ("\n" not in match.group() or match.group().startswith("/*"))
+        elif is_line_begun or match["header"] not in (header, *harmless):
             return False
-        if match["header"] == header:
+        elif match["header"] == header:
             return True
-        if match["header"] is not None and match["header"] not in harmless:
-            return False
+        else:
+            is_line_begun = not match.group().endswith("\n")
         at = match.end()
 
 
-#: What makes the next line a part of this one, as GCC has it: blanks may follow a backslash.
-_CONTINUED = re.compile(r"\\[ \t\f\v]*[\r\n]|\?\?/")
+#: What makes the next line a part of this one, as GCC has it: blanks may follow a backslash. And what begins a line
+#: where none is seen.
+_CONTINUED = re.compile(r"\\[ \t\f\v]*[\r\n]|\?\?/|\r(?!\n)")
 
 
 def _uncommented(text: str) -> str:
@@ -149,7 +154,6 @@ HEADERS: Mapping[str, PreparedHeader] = MappingProxyType(
             standard="-std=c++17",
             list_files=("{g++}", "-std=c++17", "-M", "-x", "c++", "-"),
             build=("{g++}", "-std=c++17", "-x", "c++-header", "{name}", "-o", "{prepared}"),
-            linkers={"mold": "-fuse-ld=mold", "ld.lld": "-fuse-ld=lld"},
         )
     }
 )
