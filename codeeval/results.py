@@ -356,12 +356,14 @@ class Results:
         ]
 
     def to_pandas(self) -> Any:
-        """Give the rows of `to_rows` as a `pandas.DataFrame`.
+        """Give the rows of `to_rows` as a `pandas.DataFrame`, with the report card as its `attrs["card"]`.
 
         Raises:
             MissingExtra: pandas is not installed.
         """
-        return require("pandas", extra="frames", what="Results.to_pandas").DataFrame(self.to_rows())
+        frame = require("pandas", extra="frames", what="Results.to_pandas").DataFrame(self.to_rows())
+        frame.attrs["card"] = report_card(self).to_dict()
+        return frame
 
     def to_dict(self) -> dict[str, Any]:
         """Give scores, counts and report card as plain JSON data (`metrics.json`); NaN and infinity become None."""

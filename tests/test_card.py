@@ -144,7 +144,10 @@ def a_history() -> ce.History:
 
 #: Whoever may export something → how, as text. A new `to_…` of these classes needs a line here.
 EXPORTS: dict[type, dict[str, Callable[[Any], str]]] = {
-    Results: {"to_dict": lambda r: json.dumps(r.to_dict())},
+    Results: {
+        "to_dict": lambda r: json.dumps(r.to_dict()),
+        "to_pandas": lambda r: json.dumps(r.to_pandas().attrs["card"]),
+    },
     Comparison: {
         "to_dict": lambda c: json.dumps(c.to_dict()),
         "to_markdown": lambda c: c.to_markdown(),
@@ -163,6 +166,8 @@ EXPORTS: dict[type, dict[str, Callable[[Any], str]]] = {
         "to_latex": lambda h: h.to_latex(),
     },
 }
+#: Attempts as they are, of which nobody has made a score yet.
+WITHOUT_SCORES = {Results: {"to_rows"}}
 EXPORTED: dict[type, Callable[[], Any]] = {
     Results: scored,
     Comparison: lambda: ce.compare(scored(), scored()),
@@ -190,7 +195,9 @@ class TestEveryExport:
 
     @pytest.mark.parametrize("kind", EXPORTS)
     def test_is_among_those_tried_here(self, kind: type) -> None:
-        assert set(EXPORTS[kind]) == {name for name in dir(kind) if name.startswith("to_")}
+        exports = {name for name in dir(kind) if name.startswith("to_")}
+
+        assert set(EXPORTS[kind]) == exports - WITHOUT_SCORES.get(kind, set())
 
     @pytest.mark.parametrize("format", ["markdown", "latex", "text", "json"])
     def test_in_a_format_carries_the_card(self, format: Any) -> None:  # noqa: A002
