@@ -167,7 +167,7 @@ EXPORTS: dict[type, dict[str, Callable[[Any], str]]] = {
     },
 }
 #: Attempts as they are, of which nobody has made a score yet.
-WITHOUT_SCORES = {Results: {"to_rows"}}
+WITHOUT_SCORES: dict[type, set[str]] = {Results: {"to_rows"}}
 EXPORTED: dict[type, Callable[[], Any]] = {
     Results: scored,
     Comparison: lambda: ce.compare(scored(), scored()),
