@@ -181,10 +181,12 @@ def test_compiler_takes_what_is_prepared(cache: Path, tmp_path: Path) -> None:
     (kept,) = cache.iterdir()
     (tmp_path / "main.cpp").write_text(BEGIN + "int main() {}\n")
 
-    argv = ["g++", CPP.standard, "-H", *CPP.flags(str(kept)), "-fsyntax-only", str(tmp_path / "main.cpp")]
-    said = subprocess.run(argv, capture_output=True, text=True, check=True).stderr
+    flags = CPP.flags(str(kept), is_common=True)
+    argv = ["g++", CPP.standard, "-H", *flags, "-fsyntax-only", str(tmp_path / "main.cpp")]
+    said = subprocess.run(argv, capture_output=True, text=True, check=True).stderr.splitlines()
 
-    assert f"! {kept / PREPARED}" in said.splitlines()
+    assert f"! {kept / PREPARED}" in said
+    assert [line for line in said if "/thread" in line or "/filesystem" in line] == []
 
 
 @needs_gcc
@@ -215,15 +217,30 @@ def test_header_that_breaks_while_it_is_used_costs_time_and_no_verdict(cache: Pa
         (kept,) = cache.iterdir()
         with open(kept / PREPARED, "r+b") as file:
             file.write(b"none")
-        none = dict(executor.execute(map(program, [*several(2, start=30), BEGIN + "std::thread t; int main() { }"])))
+        none = dict(executor.execute(map(program, several(2, start=30))))
         os.truncate(kept / PREPARED, 5_000_000)
         cut = dict(executor.execute(map(program, [*several(2, start=9), bad])))
         shutil.rmtree(kept)
         gone = dict(executor.execute(map(program, [*several(1, start=20), bad + "\n"])))
 
-    assert [none[i].status for i in range(3)] == [Status.PASSED] * 3
+    assert [none[i].status for i in range(2)] == [Status.PASSED] * 2
     assert [cut[i].status for i in range(3)] == [Status.PASSED, Status.PASSED, Status.COMPILE_ERROR]
     assert [gone[i].status for i in range(2)] == [Status.PASSED, Status.COMPILE_ERROR]
+
+
+@needs_gcc
+@pytest.mark.slow
+def test_whole_header_that_the_compiler_does_not_take_is_read(cache: Path) -> None:
+    threads = [BEGIN + f"std::thread t; int main() {{ return {n} - {n}; }}" for n in range(FIRST + 2)]
+    with ce.LocalExecutor(workers=1) as executor:
+        before = dict(executor.execute(map(program, threads[:FIRST])))
+        (kept,) = cache.iterdir()
+        with open(kept / PREPARED, "r+b") as file:
+            file.write(b"none")
+        after = dict(executor.execute(map(program, threads[FIRST:])))
+
+    assert [one.status for one in (*before.values(), *after.values())] == [Status.PASSED] * (FIRST + 2)
+    assert not (kept / "read").exists()
 
 
 @needs_gcc
@@ -278,7 +295,7 @@ def test_programs_can_read_the_header_and_not_write_it(cache: Path) -> None:
 
     assert [one.status for one in found] == [Status.PASSED] * (FIRST + 1), found[-1].exit_code
     (kept,) = cache.iterdir()
-    assert sorted(path.name for path in kept.iterdir()) == ["digest", NAME, PREPARED]
+    assert sorted(path.name for path in kept.iterdir()) == ["digest", NAME, PREPARED, "read"]
 
 
 _SCRIPT = """\

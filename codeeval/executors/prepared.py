@@ -1,6 +1,6 @@
 """Prepared headers on this machine: made once, kept in the user's cache directory, shown to boxes to be read.
 
-    <cache>/prepared/<key>/prepared.h, prepared.h.gch, digest
+    <cache>/prepared/<key>/prepared.h, prepared.h.gch, read/…, digest
 
 A key stands for everything that a header is made of: the toolchain, our text and command, and every file that the
 compiler reads for it, with its size and time of change. What is made appears under its key whole or not at all, and
@@ -28,7 +28,7 @@ from typing import Any
 from codeeval.data import cache_dir
 from codeeval.errors import SandboxError
 from codeeval.languages.toolchain import Toolchain, fill
-from codeeval.languages.warm.headers import HEADERS, NAME, PREPARED, Part, PreparedHeader
+from codeeval.languages.warm.headers import HEADERS, NAME, PREPARED, READ, Part, PreparedHeader
 from codeeval.program import Check, Execution, Program, Status, Strength
 from codeeval.sandbox import PLACE_OF_PREPARED
 from codeeval.sandbox.worker import Setup, Worker, message_of
@@ -46,7 +46,7 @@ _FILE_BYTES = 1 << 28
 #: How long listing a header's files may take.
 _LIST_S = 60.0
 #: Raised where what is prepared is laid out otherwise.
-_VERSION = 2
+_VERSION = 3
 _DIGEST = "digest"
 _MAKING = ".making-"
 _KEY = re.compile(r"[0-9a-f]{32}")
@@ -95,7 +95,10 @@ class PreparedHeaders:
                 return None
             self._n_wished[wish] += 1
             found = self._find(Path(folder), toolchain, header, wish)
-        return {"kind": "header", "flags": header.flags(f"{PLACE_OF_PREPARED}/{found}")} if found else None
+        if not found:
+            return None
+        is_common = (Path(folder) / found / READ).is_dir()
+        return {"kind": "header", "flags": header.flags(f"{PLACE_OF_PREPARED}/{found}", is_common=is_common)}
 
     def _find(self, folder: Path, toolchain: Toolchain, header: PreparedHeader, wish: _Wish) -> str:
         """Give the key of a header that is there, or can be made now; empty otherwise."""
@@ -127,6 +130,10 @@ class PreparedHeaders:
             return False
         try:
             (scratch / NAME).write_text(text, encoding="utf-8")
+            if f"<{header.header}>" not in text:  # the common one
+                empty = scratch / READ / header.header
+                empty.parent.mkdir(parents=True)
+                empty.touch()
             if not _compile(scratch, toolchain, header, self._setup):
                 return False
             (scratch / _DIGEST).write_text(_digest(scratch))

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-__all__ = ["HEADERS", "NAME", "PREPARED", "Part", "PreparedHeader", "begins_with"]
+__all__ = ["HEADERS", "NAME", "PREPARED", "READ", "Part", "PreparedHeader", "begins_with"]
 
 Part = Literal["common", "whole"]
 
@@ -63,14 +63,16 @@ class PreparedHeader:
         output = build.index("-o") if "-o" in build else len(build)
         return [word for at, word in enumerate(build) if word.startswith("-") and at != output] == [self.standard]
 
-    def flags(self, folder: str) -> list[str]:
+    def flags(self, folder: str, *, is_common: bool) -> list[str]:
         """Give what the compiler is told in addition, where the header is prepared in this directory."""
-        return ["-include", f"{folder}/{NAME}"]
+        # What the program includes itself would bring what the common header lacks.
+        return ["-include", f"{folder}/{NAME}", *(["-isystem", f"{folder}/{READ}"] if is_common else [])]
 
 
-#: In a prepared header's directory: its text, beside which the compiler finds what it has made of it. Where it can't
-#: use that, it reads the text, which is what the program includes anyway.
-NAME, PREPARED = "prepared.h", "prepared.h.gch"
+#: In a prepared header's directory: its text, beside which the compiler finds what it has made of it, and for the
+#: common one the directory with an empty file that has the header's name. Where the compiler can't use what is prepared,
+#: it reads the text, which is what the program includes anyway, or the common part of it.
+NAME, PREPARED, READ = "prepared.h", "prepared.h.gch", "read"
 
 #: Blanks, comments and directives that include something. Nothing that a continued line could hide passes.
 _HEAD = re.compile(
