@@ -70,8 +70,8 @@ class PreparedHeader:
 
 
 #: In a prepared header's directory: its text, beside which the compiler finds what it has made of it, and for the
-#: common one the directory with an empty file that has the header's name. Where the compiler can't use what is prepared,
-#: it reads the text, which is what the program includes anyway, or the common part of it.
+#: common one the directory with an empty file that has the header's name. Where the compiler can't use what is
+#: prepared, it reads the text, which is what the program includes anyway, or the common part of it.
 NAME, PREPARED, READ = "prepared.h", "prepared.h.gch", "read"
 
 #: Blanks, comments and directives that include something. Nothing that a continued line could hide passes.
