@@ -31,9 +31,9 @@ _NEVER = frozenset({"scala"})
 
 
 def without_examples(code: str, entry_point: str, language: str) -> str:
-    """Take off what uses the entry point behind the last definition, and what needs that in turn; else nothing.
+    """Take off what follows the last definition, if it uses the entry point; in other cases, nothing.
 
-    What a program needs stays, wherever it stands: imports, and names that get a value.
+    What the definitions need of it stays: imports, and what gives a value to a name that they have.
 
     Args:
         code: a whole answer.

@@ -121,9 +121,8 @@ def _into_class(answer: _Answer) -> str:
     if wanted and found.name != wanted[-1]:
         whole = _renamed(whole, found.name, wanted[-1], language)
     if language == "java":  # a public class would have to be alone in a file of its name
-        whole = _at_top_level(
-            whole, r"\bpublic[ \t]+(?=(?:(?:final|abstract)[ \t]+)*(?:class|interface|enum|record)\b)"
-        )
+        public = r"\bpublic[ \t]+(?=(?:(?:final|abstract)[ \t]+)*(?:class|interface|enum|record)\b)"
+        whole = _without(whole, public, language, at_top_level=True)
     lacking = [p for p in _lacking(whole, answer) if not re.search(_CLASS, masked(p, language))]
     return "".join([*lacking, whole.rstrip(), "\n", after])
 
@@ -177,21 +176,12 @@ def _renamed(code: str, name: str, wanted: str, language: str) -> str:
     return "".join([*pieces, code[at:]])
 
 
-def _without(code: str, pattern: str, language: str) -> str:
-    """Take out what matches in code."""
-    at, pieces = 0, []
-    for found in re.finditer(pattern, masked(code, language)):
-        pieces.append(code[at : found.start()])
-        at = found.end()
-    return "".join([*pieces, code[at:]])
-
-
-def _at_top_level(code: str, pattern: str) -> str:
-    """Take out what matches outside of all braces; Java's masks are C's."""
-    mask = masked(code, "java")
+def _without(code: str, pattern: str, language: str, *, at_top_level: bool = False) -> str:
+    """Take out what matches in code, or what of it stands outside of all braces."""
+    mask = masked(code, language)
     at, pieces = 0, []
     for found in re.finditer(pattern, mask):
-        if depth(mask[: found.start()]) == 0:
+        if not at_top_level or depth(mask[: found.start()]) == 0:
             pieces.append(code[at : found.start()])
             at = found.end()
     return "".join([*pieces, code[at:]])
