@@ -65,14 +65,12 @@ class Candidate:
             except RecursionError as error:
                 box.stop(broken_check="an argument that can't be carried: %s" % error)
             box.last = None
-            _, value, settings = self.call([target, encoded, list(kwargs)])
-            if settings is not None:
-                _settings.apply(settings)
-            answer = self.decode(value)
+            answer = self.answer(self.call([target, encoded, list(kwargs)]))
             box.last = (name, args, kwargs, answer)
             return answer
 
         candidate.__name__ = candidate.__qualname__ = name
+        candidate.codeeval_target = target  # type: ignore[attr-defined]
         return candidate
 
     def call(self, call: Call) -> List[Any]:
@@ -167,9 +165,9 @@ class Candidate:
         """
         if isinstance(value, RemoteIterator):
             return -1 - value.number
-        number = getattr(value, "codeeval_number", None)
-        if type(number) is int:
-            return -1 - number
+        target = getattr(value, "codeeval_target", None)
+        if target is not None:
+            return -1 - target if type(target) is int else ["own", target]
         try:
             if type(value) is types.FunctionType:
                 return ["code", *self.give_function(value)]
@@ -191,6 +189,13 @@ class Candidate:
         encoded = _codec.encode(values, self.give)
         return [marshal.dumps(code), function.__name__, function.__qualname__, modules, encoded]
 
+    def answer(self, reply: List[Any]) -> Any:
+        """Return the value in a reply, and take over the settings that came with it."""
+        _, value, settings = reply
+        if settings is not None and not _settings.apply(settings):
+            self.box.stop(violation="sent damaged settings")
+        return self.decode(value)
+
     def decode(self, data: Any) -> Any:
         try:
             return _codec.decode(data, self.remote, self.exact)
@@ -198,13 +203,11 @@ class Candidate:
             self.box.stop(violation="sent a damaged value: %s" % error)
 
     def remote(self, kind: str, number: Any) -> Any:
-        if type(number) is not int or number < 0:
+        if kind == "own" or type(number) is not int or number < 0:
             raise ValueError("a reference to nothing")
         if kind == "iterator":
             return RemoteIterator(self, number)
-        function = self.function("function", number)
-        function.codeeval_number = number  # type: ignore[attr-defined]
-        return function
+        return self.function("function", number)
 
 
 class RemoteIterator:
@@ -224,9 +227,7 @@ class RemoteIterator:
             raise StopIteration
         if reply[0] == "changed":
             candidate.box.stop(raised_type="TypeError", raised=CHANGED)
-        if reply[2] is not None:
-            _settings.apply(reply[2])
-        return candidate.decode(reply[1])
+        return candidate.answer(reply)
 
 
 def _codes(code: types.CodeType) -> Iterator[types.CodeType]:

@@ -539,6 +539,7 @@ def _decode(data: Any, r: Decoding) -> Any:
         return made
     if kind is not dict:
         if kind is float and data != data:
+            data += 0.0  # another object: the parser gives the same for all
             r.made.append(data)
         return data
     if len(data) != 1:

@@ -401,6 +401,8 @@ class _Child:
         """Return a function of the tests, or something that was kept here."""
         if type(given) is int:
             return self.kept[-1 - given if given < 0 else given]
+        if given[0] == "own":
+            return self.look_up(given[1])
         if given[0] == "name":
             value: Any = importlib.import_module(given[1])
             for part in given[2].split("."):
@@ -431,9 +433,12 @@ class _Child:
     def encode_error(self, error: BaseException) -> Any:
         try:
             encoded = _codec.encode(error, self.keep)
-            return encoded if len(repr(encoded)) < _TEXT else {"exception": [type(error).__name__, "Exception", []]}
+            if len(repr(encoded)) < _TEXT:
+                return encoded
+            name, bases, _ = encoded["exception"]
+            return {"exception": [name[:100], bases, []]}
         except BaseException:
-            return {"exception": ["Exception", "Exception", []]}
+            return {"exception": ["Exception", ["Exception"], []]}
 
 
 def _cell(value: Any) -> Any:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from typing import Any, Dict, List, Optional
 
-__all__ = ["Settings", "apply", "current"]
+__all__ = ["Settings", "apply", "changes", "current"]
 
 #: Name → value, as JSON data.
 Settings = Dict[str, Any]
@@ -50,24 +50,23 @@ def changes(before: Settings) -> Optional[Settings]:
     return now or None
 
 
-def apply(settings: Any) -> None:
-    """Take over settings that a child has reported; what makes no sense is left out."""
-    if type(settings) is not dict:
-        return
-    digits = settings.get("digits")
-    if type(digits) is int and _get_digits is not None and (digits == 0 or digits >= 640):
-        sys.set_int_max_str_digits(min(digits, (1 << 31) - 1))
+def apply(settings: Any) -> bool:
+    """Take over settings that a child has reported; return whether they made sense."""
     try:
+        digits = settings.get("digits")
+        if digits is not None and _get_digits is not None:
+            sys.set_int_max_str_digits(digits)
         if "decimal" in settings:
             _set_decimal(*settings["decimal"])
         if "numpy" in settings:
             import numpy
 
             errors, printing = settings["numpy"]
-            numpy.seterr(**{k: v for k, v in errors.items() if v in ("ignore", "warn", "raise", "print")})
-            numpy.set_printoptions(**{str(k): v for k, v in printing.items() if _is_plain(v)})
-    except (TypeError, ValueError, KeyError, AttributeError, ImportError):
-        pass  # a hostile child may report anything
+            numpy.seterr(**errors)
+            numpy.set_printoptions(**printing)
+    except Exception:  # a hostile child may report anything
+        return False
+    return True
 
 
 def _set_decimal(rounding: Any, numbers: List[Any], traps: List[Any]) -> None:
