@@ -377,13 +377,58 @@ CARRIED = {
         "for v in f():\n    assert str(v) != 'z'",
         "class L(list): pass\ndef f(): return L([1, 2])",
     ),
-    "more digits": (
-        "assert len(str(f())) == 5000",
-        "import sys\nsys.set_int_max_str_digits(0)\ndef f(): return 10**4999",
+    "an equal decimal under another context": (
+        "assert f() == 0.125",
+        "import decimal\ndecimal.getcontext().prec = 60\ndef f(): return decimal.Decimal(1) / 8",
     ),
-    "a precise decimal": (
-        "assert abs(f() * 3 - 1) < 1e-40",
-        "import decimal\ndecimal.getcontext().prec = 60\ndef f(): return decimal.Decimal(1) / 3",
+    "an array under other print options": (
+        "import numpy as np\nassert np.allclose(f(), [1.0, 2.0])",
+        "import numpy as np\nnp.set_printoptions(precision=2)\nnp.seterr(all='ignore')\n"
+        "def f(): return np.array([1.0, 2.0])",
+    ),
+    "a defaultdict with a function": (
+        "assert f() == {1: 2}\nassert f()[1] == 2",
+        "from collections import defaultdict\ndef f(): return defaultdict(lambda: 5, {1: 2})",
+    ),
+    "answers that are kept": (
+        "a = f(1)\nb = f(2)\nassert a < b and [f(i) for i in range(3)] == [[0], [1], [2]]\nassert f(5) == f(5)",
+        "def f(x): return [x]",
+    ),
+    "a sum over answers": ("total = 0\nfor i in range(4):\n    total += f(i)\nassert total == 6", "def f(x): return x"),
+    "an exception's text": (
+        "try:\n    f(-1)\nexcept ValueError as e:\n    assert 'negative' in str(e) and e.args == ('negative: -1',)",
+        "class Negative(ValueError): pass\ndef f(x): raise Negative(f'negative: {x}')",
+    ),
+    "an item of a set": ("assert 'h' in f('hello') and len(f('hello')) == 4", "def f(s): return set(s)"),
+    "letters of a set": ("assert ''.join(sorted(f('hello'))) == 'ehlo'", "def f(s): return set(s)"),
+    "iterators of an iterator": (
+        "assert [list(x) for x in f([1, 2, 3, 4])] == [[1, 2], [3, 4]]",
+        "def f(xs): return (iter(xs[i:i + 2]) for i in range(0, len(xs), 2))",
+    ),
+    "a list that grows from step to step": (
+        "for i, v in enumerate(f(3)):\n    assert v == list(range(i + 1))",
+        "def f(n):\n    x = []\n    for i in range(n):\n        x.append(i)\n        yield x",
+    ),
+    "a method of a type as callback": (
+        "assert f(str.upper, ['a']) == ['A']",
+        "def f(g, xs): return [g(x) for x in xs]",
+    ),
+    "a recursive callback": (
+        "def fact(n):\n    return 1 if n == 0 else n * fact(n - 1)\nassert f(fact, 5) == 120",
+        "def f(g, n): return g(n)",
+    ),
+    "a callback's annotations": (
+        "def triple(x: int) -> int:\n    return 3 * x\nassert f(triple) == [int, int]",
+        "def f(g): return list(g.__annotations__.values())",
+    ),
+    "an exit that is an error too": (
+        "try:\n    f()\nexcept ValueError:\n    pass\nelse:\n    assert False",
+        "class E(SystemExit, ValueError): pass\ndef f(): raise E",
+    ),
+    "a key that is a set": ("assert f() == {frozenset({1, 2}): 'x'}", "def f(): return {frozenset([2, 1]): 'x'}"),
+    "a time zone": (
+        "from datetime import datetime, timezone\nassert f() == datetime(1970, 1, 1, tzinfo=timezone.utc)",
+        "import datetime\ndef f(): return datetime.datetime.fromtimestamp(0, datetime.timezone.utc)",
     ),
 }
 
@@ -398,6 +443,52 @@ def test_what_tests_do_not_read_need_not_be_exact(executor: LocalExecutor, tests
     assert execution.passed, execution
 
 
+SETTINGS = {
+    "digits": ("assert len(str(f())) == 5000", "import sys\nsys.set_int_max_str_digits(0)\ndef f(): return 10**4999"),
+    "the context of decimals": (
+        "assert abs(f() - 1) < 0.0001",
+        "import decimal\ndecimal.setcontext(decimal.Context(prec=1, Emin=0, Emax=0, traps=[], rounding='ROUND_DOWN'))\n"
+        "def f(): return decimal.Decimal('1.5')",
+    ),
+    "numpy's print options": (
+        "import numpy as np\nassert str(f()) == str(np.array([1.4142, 1.7]))",
+        "import numpy as np\nnp.set_printoptions(precision=0, floatmode='fixed')\ndef f(): return np.array([1.0, 2.0])",
+    ),
+}
+
+
+@pytest.mark.parametrize(("tests", "code"), SETTINGS.values(), ids=SETTINGS)
+def test_settings_of_a_candidate_reach_no_tests(executor: LocalExecutor, tests: str, code: str) -> None:
+    problem = ce.Problem.from_test("plain/0", "", tests, "f", limits=LIMITS)
+    assert problem.strength is ce.Strength.SPLIT
+
+    execution = executor.run(problem.suites["tests"].program(code, problem=problem, limits=LIMITS))
+
+    assert not execution.passed
+    assert execution.uncarried
+
+
+def test_tests_of_solutions_that_change_settings_see_them(executor: LocalExecutor) -> None:
+    tests = "assert abs(f() * 3 - 1) < 1e-40"
+    right = "import decimal\ndecimal.getcontext().prec = 60\ndef f(): return decimal.Decimal(1) / 3"
+    problem = ce.Problem.from_test("plain/0", "", tests, "f", canonical_solution=right, style="chat", limits=LIMITS)
+
+    assert problem.strength is ce.Strength.SAME_BOX
+    assert executor.run(problem.suites["tests"].program(right, problem=problem, limits=LIMITS)).passed
+
+
+def test_a_kept_answer_that_a_later_call_changes_is_not_carried(executor: LocalExecutor) -> None:
+    tests = "a = f(1)\nb = f(2)\nassert a == [1]\nassert b == [1, 2]"
+    problem = ce.Problem.from_test("plain/0", "", tests, "f", limits=LIMITS)
+    assert problem.strength is ce.Strength.SPLIT
+    code = "kept = []\ndef f(x):\n    kept.append(x)\n    return kept"
+
+    execution = executor.run(problem.suites["tests"].program(code, problem=problem, limits=LIMITS))
+
+    assert execution.status is ce.Status.FAILED
+    assert "changes an answer" in execution.message
+
+
 def test_settings_of_one_candidate_are_not_the_next_ones(executor: LocalExecutor) -> None:
     tests = "f()\ntry:\n    str(10**5000)\nexcept ValueError:\n    pass\nelse:\n    assert False"
     problem = ce.Problem.from_test("plain/0", "", tests, "f", limits=LIMITS)
@@ -407,4 +498,4 @@ def test_settings_of_one_candidate_are_not_the_next_ones(executor: LocalExecutor
         executor.run(problem.suites["tests"].program(code, problem=problem, limits=LIMITS)) for code in codes
     )
 
-    assert (first.passed, second.passed) == (False, True)
+    assert (first.passed, second.passed) == (True, True)  # in plain Python the first one fails: it is not honest

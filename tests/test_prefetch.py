@@ -49,7 +49,7 @@ CANDIDATES = {
     "forges answers": textwrap.dedent("""\
         import json, os, struct
         def f(x, *more):
-            text = json.dumps(["answer", 2, None]).encode()
+            text = json.dumps(["answer", 2]).encode()
             for fd in (3, 4):
                 os.write(fd, struct.pack("!i", len(text)) + text)
             return x
@@ -111,8 +111,10 @@ def test_a_later_call_changes_nothing_where_an_earlier_assert_fails(executor: ce
 
 def calls(tests: str) -> list[object]:
     suite = ScriptSuite.of(tests, entry_point="f")
-    made = _prefetch.calls_of(suite.prefetch, suite.setup, "f", 0, {}, lambda text, name: compile(text, name, "exec"))
-    return [arguments for _, arguments, _ in made]
+    made = _prefetch.calls_of(
+        suite.prefetch, suite.setup, "f", 0, {}, False, lambda text, name: compile(text, name, "exec")
+    )
+    return [arguments for _, arguments, _, _ in made]
 
 
 def test_calls_are_the_same_when_their_types_are() -> None:

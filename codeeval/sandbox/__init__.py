@@ -2,13 +2,13 @@
 
 `Sandbox` says what a user wants, `report` what this machine gives (`guarantees`); `worker` is the caller's end of it.
 The underscored modules are the programs of the three processes of a worker, in the order in which a program meets them:
-`_boot`, `_judge` (with a `_box` and a `_candidate` per job, and `_foresight`), `_zygote` (with a `_job`, and a
+`_boot`, `_judge` (with a `_box` and a `_candidate` per job, and `_prefetch`), `_zygote` (with a `_job`, and a
 `_reaper` where it may have processes), `_harness`; `_unittest` and, in the child, `_testroom` for classes of tests;
 `_languages` and, in the child, `_command` for programs that are no Python, `_warm` and `_services` for compilers that
-stay; `_calls`, `_stdio` and `_comparisons` for what is judged by values alone; `_codec` between judge and child; the
-layers of isolation in the order in which they are entered (`_cgroup`, `_namespaces`, `_root`, `_landlock`, `_rlimits`,
-`_capabilities`, `_seccomp`); `_tree` and `_memory` for what a job's processes use, `_files` for what is left on disk,
-and `_classify` as the verdict.
+stay; `_calls`, `_stdio` and `_comparisons` for what is judged by values alone; `_codec` and `_settings` between judge
+and child; the layers of isolation in the order in which they are entered (`_cgroup`, `_namespaces`, `_root`,
+`_landlock`, `_rlimits`, `_capabilities`, `_seccomp`); `_tree` and `_memory` for what a job's processes use, `_files`
+for what is left on disk, and `_classify` as the verdict.
 """
 
 from __future__ import annotations

@@ -129,8 +129,6 @@ class Box:
         "The child's CPU seconds, when they were looked at last."
         #: Name → what is known of a test, where there are several: whether it passed, and what went wrong.
         self.tests: Optional[Dict[str, List[Any]]] = None
-        self.has_settings = False
-        "Whether settings of the candidate's were taken over."
         self.uncarried = ""
         "The type of the last answer that the codec does not carry."
         #: How many top-level asserts the tests have, and which of them held.
@@ -304,7 +302,7 @@ class Box:
         """Wait for one event of the child's, or for a deadline.
 
         Args:
-            patience_s: how long to wait for the end of the prefetched calls, before each of their answers counts as one.
+            patience_s: how long to wait for the end of the prefetched calls, before each answer counts as one.
         """
         now = time.monotonic()
         deadline = min(self.wall_deadline, self.next_look)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import marshal
 import types
-from typing import Any, Callable, FrozenSet, Iterator, List, NoReturn, Sequence, Tuple
+from typing import Any, Callable, Dict, FrozenSet, Iterator, List, NoReturn, Optional, Sequence, Tuple
 
-from codeeval.sandbox import _codec, _settings
+from codeeval.sandbox import _codec
 from codeeval.sandbox._box import Box, CallerGone, Stop
 from codeeval.sandbox._prefetch import Call, key
 
@@ -15,16 +15,16 @@ __all__ = ["VALUE_TEXT", "Candidate", "bounded"]
 #: How much of a value or a message is shown.
 VALUE_TEXT = 300
 
-#: Said where an iterator of the candidate's changes an item that the tests have kept.
-CHANGED = "an iterator changes items that it gave before, which can't be carried; the tests keep them"
+#: Said where the candidate changes an answer, or an item of an iterator, that the tests have kept.
+CHANGED = "changes an answer that it gave before, which can't be carried to tests that keep it"
 
 #: How long each kind of message from a child is.
 _LENGTHS = {
     name: length
     for length, names in (
         (1, "end changed through"),
-        (2, "names tested tampered load loaded"),
-        (3, "answer exit compile"),
+        (2, "answer names tested tampered load loaded"),
+        (3, "exit compile"),
         (4, "raised"),
         (5, "case"),
     )
@@ -65,7 +65,7 @@ class Candidate:
             except RecursionError as error:
                 box.stop(broken_check="an argument that can't be carried: %s" % error)
             box.last = None
-            answer = self.answer(self.call([target, encoded, list(kwargs)]))
+            answer = self.decode(self.call([target, encoded, list(kwargs), "kept" in self.exact])[1])
             box.last = (name, args, kwargs, answer)
             return answer
 
@@ -82,9 +82,16 @@ class Candidate:
                 self.box.stop(misjudged=True)
             reply = self.box.receive_ahead()
             if reply is not None:
-                return self.check(reply, ("answer",))
+                return self.refuse_changed(self.check(reply, ("answer", "changed")))
             self.prefetched = ()
-        return self.ask(["call", *call])
+        return self.refuse_changed(self.ask(["call", *call], expects=("answer", "changed")))
+
+    def refuse_changed(self, reply: List[Any]) -> List[Any]:
+        """Stop where the candidate has changed an answer that the tests have kept."""
+        if reply[0] == "changed":
+            self.box.uncarried = "list"
+            self.box.stop(raised_type="TypeError", raised=CHANGED)
+        return reply
 
     def finish(self) -> None:
         """After tests that held: see whether the candidate deserves it."""
@@ -95,6 +102,8 @@ class Candidate:
             if self.n_calls < len(self.prefetched):
                 self.box.stop(misjudged=True)
             self.box.finish_ahead()
+        elif self.box.received:
+            self.box.stop(violation="sent a reply that nobody had asked for")
 
     def get(self, names: List[str]) -> List[Any]:
         reply = self.ask(["get", names], expects=("names",))
@@ -108,8 +117,11 @@ class Candidate:
 
     def ask(self, message: List[Any], expects: Tuple[str, ...] = ("answer",)) -> List[Any]:
         """Send a request and return its reply."""
-        self.box.send(message)
-        return self.check(self.box.receive(), expects)
+        box = self.box
+        if box.received and box.heard:
+            box.stop(violation="sent a reply that nobody had asked for")
+        box.send(message)
+        return self.check(box.receive(), expects)
 
     def check(self, reply: List[Any], expects: Tuple[str, ...]) -> List[Any]:
         """Give a reply that was expected; raise what any other says."""
@@ -171,32 +183,22 @@ class Candidate:
         try:
             if type(value) is types.FunctionType:
                 return ["code", *self.give_function(value)]
-            module, name = value.__module__ or "", value.__qualname__
-            if hasattr(value, "__objclass__"):
-                module = value.__objclass__.__module__
-            return ["name", module, name]
+            owner = getattr(value, "__objclass__", None) or value  # of a method of a type
+            return ["name", owner.__module__ or "", value.__qualname__]
         except (AttributeError, ValueError, RecursionError):
             self.box.stop(broken_check="an argument of the type %s can't be carried" % type(value).__name__)
 
     def give_function(self, function: Any) -> List[Any]:
         code = function.__code__
-        names = {name for inner in _codes(code) for name in inner.co_names}
+        names = {name for inner in _codes(code) for name in _globals_of(inner)}
         used = {name: function.__globals__[name] for name in sorted(names) if name in function.__globals__}
         modules = {name: value.__name__ for name, value in used.items() if type(value) is types.ModuleType}
         cells = [cell.cell_contents for cell in function.__closure__ or ()]
         values = [cells, function.__defaults__, function.__kwdefaults__]
         values.append({name: value for name, value in used.items() if name not in modules and value is not function})
+        values.append(getattr(function, "__annotations__", {}))
         encoded = _codec.encode(values, self.give)
         return [marshal.dumps(code), function.__name__, function.__qualname__, modules, encoded]
-
-    def answer(self, reply: List[Any]) -> Any:
-        """Return the value in a reply, and take over the settings that came with it."""
-        _, value, settings = reply
-        if settings is not None:
-            self.box.has_settings = True
-        if settings is not None and not _settings.apply(settings):
-            self.box.stop(violation="sent damaged settings")
-        return self.decode(value)
 
     def decode(self, data: Any) -> Any:
         try:
@@ -230,9 +232,14 @@ class RemoteIterator:
         reply = candidate.ask(["next", self.number, "items" in candidate.exact], expects=("answer", "end", "changed"))
         if reply[0] == "end":
             raise StopIteration
-        if reply[0] == "changed":
-            candidate.box.stop(raised_type="TypeError", raised=CHANGED)
-        return candidate.answer(reply)
+        return candidate.decode(candidate.refuse_changed(reply)[1])
+
+
+def _globals_of(code: types.CodeType) -> Iterator[str]:
+    """Return the global names that code reads; `co_names` has those of attributes, too."""
+    import dis
+
+    return (i.argval for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME"))
 
 
 def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
@@ -248,8 +255,47 @@ def _trace(text: Any) -> str:
 
 
 def bounded(render: Callable[[Any], str], value: Any) -> str:
+    """Return the beginning of a value's text, in time that depends on what is shown of it alone."""
     try:
-        text = render(value)
+        if render is str and isinstance(value, BaseException):
+            text = _start_of(value.args[0] if len(value.args) == 1 else value.args or "", quoted=False)
+        else:
+            text = _start_of(value, quoted=render is repr)
     except Exception as error:  # deep nesting, huge integers
         return "<%s that cannot be shown: %s>" % (type(value).__name__, type(error).__name__)
     return text if len(text) <= VALUE_TEXT else text[: VALUE_TEXT - 1] + "…"
+
+
+def _start_of(value: Any, *, quoted: bool) -> str:
+    if type(value) is str and not quoted:
+        return value[: VALUE_TEXT + 1]
+    text = ""
+    for piece in _pieces(value, 0):
+        text += piece
+        if len(text) > VALUE_TEXT:
+            break
+    return text
+
+
+_BRACKETS: Dict[Any, Tuple[str, str]] = {list: ("[", "]"), tuple: ("(", ")"), set: ("{", "}"), dict: ("{", "}")}
+
+
+def _pieces(value: Any, depth: int) -> Iterator[str]:
+    """Return the text of a value piece by piece: whoever has enough need not make the rest."""
+    kind = type(value)
+    if kind is str or kind is bytes:
+        yield repr(value[: VALUE_TEXT + 1])
+        return
+    brackets: Optional[Tuple[str, str]] = _BRACKETS.get(kind)
+    if brackets is None or not value or depth > VALUE_TEXT:
+        yield repr(value)
+        return
+    yield brackets[0]
+    for number, item in enumerate(value):
+        if number:
+            yield ", "
+        yield from _pieces(item, depth + 1)
+        if kind is dict:
+            yield ": "
+            yield from _pieces(value[item], depth + 1)
+    yield (",)" if kind is tuple and len(value) == 1 else brackets[1])

@@ -11,7 +11,10 @@ properties count (`exact`); where one does, such a value is opaque too:
 
     {"subclass": [name, own, value]}  an instance of a subclass that changes no special method, as its base's value:
                                       `type`, and `text` where it has a text of its own, as members of an Enum do
-    {"disordered": value}             a set that iterates in another order than its copy: `order`
+    {"disordered": [partial, value]}  a set that iterates in another order than its copy: `order`, and `partial` where
+                                      its items have no order among themselves
+    {"under": [property, value]}      a value whose candidate has changed settings of the interpreter: `context` where
+                                      results of computing with it depend on them, `text` where its text does
 
 Both sides of the wall run this file, under any Python from 3.8. What comes from a box may be anything at all, so
 `decode` raises CodecError, and nothing else, for what does not follow the rules.
@@ -21,11 +24,14 @@ from __future__ import annotations
 
 import builtins
 import collections
+import itertools
 import json
 import re
 import struct
 import sys
-from typing import Any, Callable, Dict, FrozenSet, List, Optional, Tuple
+from typing import Any, Callable, Dict, FrozenSet, Iterator, List, Optional, Tuple
+
+from codeeval.sandbox._settings import MOST_DIGITS
 
 __all__ = ["HEADER", "MAX_DEPTH", "CodecError", "Opaque", "decode", "encode", "is_frozen", "pack", "unpack"]
 
@@ -98,10 +104,11 @@ def unpack(text: bytes) -> Any:
 class Encoding:
     """What is known while one message is encoded."""
 
-    __slots__ = ("depth", "export", "seen", "kept")
+    __slots__ = ("changed", "depth", "export", "seen", "kept")
 
-    def __init__(self, export: Export) -> None:
+    def __init__(self, export: Export, changed: FrozenSet[str]) -> None:
         self.export = export
+        self.changed = changed
         self.depth = 0
         self.seen: Dict[int, int] = {}
         "`id` of a container, or of a NaN, → its number in the message."
@@ -129,21 +136,22 @@ class Decoding:
         "Containers and NaNs, by number."
 
 
-def encode(value: Any, export: Export) -> Any:
+def encode(value: Any, export: Export, changed: FrozenSet[str] = frozenset()) -> Any:
     """Turn a value into JSON data.
 
     Args:
         value: anything.
         export: keeps an object that must stay on this side, and returns the number under which it is kept.
+        changed: settings of this interpreter that are not as the other side has them; see `_settings`.
 
     Raises:
         RecursionError: the value is nested more deeply than MAX_DEPTH.
     """
     kind = type(value)
-    if kind in _NATIVE:
+    if kind in _NATIVE and not changed:
         return value
     with _deep_stack():
-        return _encode(value, Encoding(export))
+        return _encode(value, Encoding(export, changed))
 
 
 def decode(data: Any, remote: Remote, exact: FrozenSet[str] = frozenset()) -> Any:
@@ -154,7 +162,7 @@ def decode(data: Any, remote: Remote, exact: FrozenSet[str] = frozenset()) -> An
         remote: gives the stand-in for an object that stayed there, from its kind (`function`, `iterator`) and number;
             for `own`, the object that this side exported under that number. It is also called with `opaque` and the
             name of a type for each value that is not carried.
-        exact: properties (`type`, `text`, `order`) for which only exact copies count.
+        exact: properties (`type`, `text`, `order`, `partial`, `context`, `exception`) for which exact copies alone count.
 
     Raises:
         CodecError: the data does not follow the rules.
@@ -222,12 +230,25 @@ _SMALL = 1 << 64
 
 def _encode(value: Any, e: Encoding) -> Any:
     kind = type(value)
+    if e.changed and kind in _SET_BY:
+        return _under_settings(value, kind, e)
     if kind in _NATIVE:
         return value if value == value or kind is not float else _nan(value, e)
     encoder = _ENCODERS.get(kind)
     if encoder is not None:
         return encoder(value, e)
     return _encode_other(value, kind, e)
+
+
+#: Types whose values give other results under the setting `digits`.
+_SET_BY = frozenset({int, str})
+
+
+def _under_settings(value: Any, kind: type, e: Encoding) -> Any:
+    """Encode a value where the candidate has changed settings; mark one to which the limit of digits matters."""
+    is_long = len(value) > MOST_DIGITS if kind is str else value.bit_length() > 3 * MOST_DIGITS
+    data = value if kind is str else _int(value, e)
+    return {"under": ["context", data]} if is_long and "digits" in e.changed else data
 
 
 def _int(value: int, e: Encoding) -> Any:
@@ -241,7 +262,7 @@ def _nan(value: float, e: Encoding) -> Any:
 
 def _items(values: Any, e: Encoding) -> List[Any]:
     kinds = set(map(type, values))
-    if kinds <= _PLAIN:
+    if kinds <= _PLAIN and not e.changed:
         if float in kinds and any(v != v for v in values):
             return [_encode(v, e) for v in values]
         if int not in kinds:
@@ -279,15 +300,50 @@ def _once(tag: str, payload: Callable[[Any, Encoding], Any]) -> "_Encoder":
     return encoder
 
 
+def _insertion_order(items: List[Any], kind: Callable[[Any], Any]) -> Tuple[List[Any], bool]:
+    """Return an order of insertion after which a set iterates as given, and whether one was found."""
+    wanted = list(map(id, items))
+    for order in _orders(items, kind):
+        if list(map(id, kind(order))) == wanted:
+            return list(order), True
+    return items, False
+
+
+def _orders(items: List[Any], kind: Callable[[Any], Any]) -> Iterator[Any]:
+    """Return orders of insertion that may give a set the wanted order: the order itself, and others for some sets."""
+    yield items
+    if len(items) <= _FEW:
+        yield from itertools.permutations(items)
+    elif len(items) <= _MANY:
+        order = items
+        for number in range(_MOST_ORDERS):
+            found = list(kind(order))
+            pairs = [(a, b) for a, b in zip(found, items) if a is not b]
+            if not pairs:
+                return
+            early, late = pairs[0]
+            if number % 2:  # what iterates later than it should lost its place: it is inserted first
+                order = [late] + [item for item in order if item is not late]
+            else:  # what iterates earlier has taken another's place: it is inserted last
+                order = [item for item in order if item is not early] + [early]
+            yield order
+
+
+#: All orders of insertion are tried for so few items, some for so many.
+_FEW, _MANY, _MOST_ORDERS = 6, 256, 32
+
+
 def _set(tag: str) -> "_Encoder":
     def encoder(value: Any, e: Encoding) -> Any:
         number = e.number(value)
         if number is not None:
             return {"ref": number}
-        items = list(value)
+        items, is_exact = _insertion_order(list(value), type(value))
         encoded = {tag: _items(items, e)}
-        is_exact = len(items) < 2 or list(map(id, type(value)(items))) == list(map(id, items))
-        return encoded if is_exact else {"disordered": encoded}
+        if is_exact:
+            return encoded
+        is_partial = any(isinstance(item, (set, frozenset)) or item != item for item in items)
+        return {"disordered": [is_partial, encoded]}
 
     return encoder
 
@@ -297,13 +353,18 @@ def _factory_name(factory: Any) -> Optional[str]:
     return name if isinstance(factory, type) and getattr(builtins, str(name), None) is factory else None
 
 
+#: Stands for a factory that is no builtin.
+_UNCARRIED = ""
+
+
 def _defaultdict_of(v: Any, e: Encoding) -> Any:
-    if v.default_factory is not None and _factory_name(v.default_factory) is None:
-        return _opaque(v, type(v), e)
     number = e.number(v)
     if number is not None:
         return {"ref": number}
-    return {"defaultdict": [_factory_name(v.default_factory), _pairs(v, e)]}
+    name = _factory_name(v.default_factory)
+    if name is None and v.default_factory is not None:
+        name = _UNCARRIED  # only tests that ask for a missing key need it
+    return {"defaultdict": [name, _pairs(v, e)]}
 
 
 def _exception(value: BaseException, e: Encoding) -> Any:
@@ -314,7 +375,12 @@ def _exception(value: BaseException, e: Encoding) -> Any:
         args: Any = _items(value.args, e)
     except Exception:  # a property of the candidate's class may do anything
         args = []
-    return {"exception": [type(value).__name__, [base.__name__ for base in bases], args]}
+    has_own = any(_OF_EXCEPTIONS.intersection(c.__dict__) for c in type(value).__mro__ if c not in (*builtin, object))
+    return {"exception": [type(value).__name__, [base.__name__ for base in bases], args, has_own]}
+
+
+#: By these, a class of exceptions has another text or other arguments than its builtin bases give it.
+_OF_EXCEPTIONS = frozenset("__str__ __repr__ __format__ args __getattribute__ __getattr__".split())
 
 
 _Encoder = Callable[[Any, Encoding], Any]
@@ -376,16 +442,23 @@ def _encode_other(value: Any, kind: type, e: Encoding) -> Any:
     encoder = _LATE_ENCODERS.get(name)
     if encoder is not None and getattr(sys.modules.get(kind.__module__), kind.__name__, None) is kind:
         try:
+            if name == "decimal.Decimal" and "decimal" in e.changed:
+                return {"under": ["context", encoder(value, e)]}
             return encoder(value, e)
         except LookupError:
             return _opaque(value, kind, e)
     if _numpy_kind(kind):
-        return _encode_numpy(value, kind, e)
+        data = _encode_numpy(value, kind, e)
+        data = {"under": ["context", data]} if "errors" in e.changed else data
+        return {"under": ["text", data]} if "printing" in e.changed else data
     if issubclass(kind, BaseException):
         return _exception(value, e)
     fields: Any = getattr(kind, "_fields", None)
     if kind.__bases__ == (tuple,) and isinstance(fields, tuple) and not _OPERATORS.intersection(kind.__dict__):
-        return {"namedtuple": [kind.__name__, list(fields), _items(list(tuple.__iter__(value)), e)]}
+        if any(map(callable, tuple.__iter__(value))):  # a field could stand in for a method of any type
+            return _opaque(value, kind, e)
+        data = {"namedtuple": [kind.__name__, list(fields), _items(list(tuple.__iter__(value)), e)]}
+        return {"subclass": [kind.__name__[:100], True, data]} if _has_own_text(kind) else data
     if isinstance(value, type) or kind is type(len):
         builtin = getattr(value, "__name__", "")
         if getattr(builtins, builtin, None) is value and _is_harmless(builtin):
@@ -451,6 +524,13 @@ _ENUM_METHODS = frozenset(
 _TEXT_METHODS = frozenset({"__repr__", "__str__", "__format__"})
 #: Types whose text names the class.
 _NAMED_IN_TEXT = frozenset({set, frozenset, collections.OrderedDict})
+
+
+def _has_own_text(kind: type) -> bool:
+    """Return whether a class of named tuples has another text than they have by themselves."""
+    space = kind.__dict__
+    made = getattr(space.get("__repr__"), "__globals__", None)
+    return "__str__" in space or "__format__" in space or made is not vars(collections)
 
 
 def _above(kind: type, base: type) -> List[type]:
@@ -600,9 +680,23 @@ def _subclass(data: Any, r: Decoding) -> Any:
     return Opaque(_text(name), bool(base), repr(base)[:200], -1)
 
 
+def _under(data: Any, r: Decoding) -> Any:
+    name, value = data
+    value = _decode(value, r)
+    if name not in r.exact:
+        return value
+    r.remote("opaque", type(value).__name__)
+    try:
+        truth = bool(value)
+    except ValueError:  # an array has none
+        truth = True
+    return Opaque(type(value).__name__, truth, "a value under changed settings of the interpreter", -1)
+
+
 def _disordered(data: Any, r: Decoding) -> Any:
-    value = _decode(data, r)
-    if "order" not in r.exact:
+    is_partial, value = data
+    value = _decode(value, r)
+    if "order" not in r.exact and not (is_partial and "partial" in r.exact):
         return value
     r.remote("opaque", type(value).__name__)
     return Opaque(type(value).__name__, bool(value), "a set whose order can't be carried", -1)
@@ -626,20 +720,28 @@ def _mapping(data: Any, r: Decoding) -> Dict[Any, Any]:
 
 def _defaultdict(data: Any, r: Decoding) -> Any:
     name, pairs = data
-    factory = None if name is None else getattr(builtins, _text(name))
-    if factory is not None and not isinstance(factory, type):
+    if name == _UNCARRIED:
+
+        def factory() -> Any:
+            r.remote("opaque", "defaultdict")
+            raise TypeError("the default_factory of this answer can't be carried")
+
+        return _filled(_new(collections.defaultdict(factory), r), pairs, r)
+    kind = None if name is None else getattr(builtins, _text(name))
+    if kind is not None and not isinstance(kind, type):
         raise CodecError("no type: %.40r" % (name,))
-    return _filled(_new(collections.defaultdict(factory), r), pairs, r)
+    return _filled(_new(collections.defaultdict(kind), r), pairs, r)
 
 
-#: Builtins that act rather than compute: the judge's tests may call what they are given.
-_ACTIVE = frozenset(
-    "open exec eval compile input breakpoint exit quit help globals locals vars setattr delattr".split()
+#: Builtin functions that compute and do nothing else.
+_PURE = frozenset(
+    "abs all any ascii bin callable chr divmod format hex isinstance issubclass len max min oct ord pow repr round "
+    "sorted sum".split()
 )
 
 
 def _is_harmless(name: str) -> bool:
-    return name not in _ACTIVE and not name.startswith("_")
+    return name in _PURE or (isinstance(getattr(builtins, name, None), type) and not name.startswith("_"))
 
 
 def _builtin(data: Any, r: Decoding) -> Any:
@@ -661,7 +763,10 @@ def _namedtuple(data: Any, r: Decoding) -> Any:
         kind = _make_namedtuple(key[0], key[1:])
         if len(_NAMEDTUPLES) < 1000:
             _NAMEDTUPLES[key] = kind
-    return kind(*_plain_list(items, r))
+    values = _plain_list(items, r)
+    if any(map(callable, values)):
+        raise CodecError("a function in a named tuple")
+    return kind(*values)
 
 
 def _fraction(data: Any, r: Decoding) -> Any:
@@ -691,7 +796,10 @@ _EXCEPTION_CLASSES: Dict[Tuple[str, Tuple[Any, ...]], type] = {}
 
 
 def _decode_exception(data: Any, r: Decoding) -> BaseException:
-    name, base_names, args = data
+    name, base_names, args, has_own = data
+    if has_own and "exception" in r.exact:
+        r.remote("opaque", _text(name))
+        args = [{"opaque": [name, True, "what this exception says", -1]}]
     bases = tuple(getattr(builtins, _text(base_name)) for base_name in base_names)
     if not bases or not all(isinstance(base, type) and issubclass(base, BaseException) for base in bases):
         raise CodecError("no exception: %.40r" % (base_names,))
@@ -742,7 +850,7 @@ def _opaque_value(d: Any, r: Decoding) -> Opaque:
     return Opaque(_text(d[0]), bool(d[1]), _text(d[2]), int(d[3]))
 
 
-_Decoder = Callable[[Any, Remote], Any]
+_Decoder = Callable[[Any, Decoding], Any]
 _DECODERS: Dict[str, _Decoder] = {
     "int": lambda d, r: int(_text(d), 16),
     "ref": _reference,
@@ -778,6 +886,7 @@ _DECODERS: Dict[str, _Decoder] = {
     "builtin": _builtin,
     "subclass": _subclass,
     "disordered": _disordered,
+    "under": _under,
     "function": lambda d, r: r.remote("function", d),
     "iterator": lambda d, r: r.remote("iterator", d),
     "own": lambda d, r: r.remote("own", int(d)),

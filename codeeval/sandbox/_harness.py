@@ -6,8 +6,9 @@ beyond what it says, and it never holds a test (except for same-box tests), an e
     judge → child (marshal: it is trusted)                 child → judge (JSON: it is not)
     [code, name, seed, [prefetched calls] | null for main] ["compile", type, text] | ["load", ["raised" …]] if it fails
                                                            ["ahead"] when no more of the prefetched calls will be made
-    ["call", name | number, values, names of the last]     ["answer", value, settings that have changed | null]
-    ["next", number, whether the tests keep items]         ["answer", item, settings | null] | ["end"] | ["changed"]
+    ["call", name | number, values, names of the last,     ["answer", value] | ["changed"]
+        whether the tests keep answers]
+    ["next", number, whether the tests keep items]         ["answer", item] | ["end"] | ["changed"]
     ["get", [names]]                                       ["names", [[kind, …], …]]
     ["test", source, token, how]                           ["tested", token]
     ["calls", name, [[args]], first number, how]           ["begin"], then what "call" gives, with numbers
@@ -111,15 +112,20 @@ def grow(numbers: List[int]) -> None:
     numbers.append(1)
 '''
 _REHEARSAL: List[List[Any]] = [
-    [_SCRIPT, "main.py", 1, [["answer", [value], []] for value in (1, 1.5, True, None, "text", [1, 2], [[1], ["a"]])]],
-    ["call", "answer", [{"tuple": [1, "a"]}, 1], ["limit"]],
-    ["call", "answer", [{"dict": [["a", 1], ["b", [2]]]}], []],
-    ["call", "count", [["a", "b", "a"]], []],
-    ["call", "mean", [[1.0, 2.5, 3]], []],
-    ["call", "join", ["Some text"], []],
-    ["call", "grow", [[0]], []],
-    ["call", "mean", [[]], []],
-    ["call", "missing", [], []],
+    [
+        _SCRIPT,
+        "main.py",
+        1,
+        [["answer", [value], [], False] for value in (1, 1.5, True, None, "text", [1, 2], [[1], ["a"]])],
+    ],
+    ["call", "answer", [{"tuple": [1, "a"]}, 1], ["limit"], False],
+    ["call", "answer", [{"dict": [["a", 1], ["b", [2]]]}], [], False],
+    ["call", "count", [["a", "b", "a"]], [], False],
+    ["call", "mean", [[1.0, 2.5, 3]], [], False],
+    ["call", "join", ["Some text"], [], False],
+    ["call", "grow", [[0]], [], False],
+    ["call", "mean", [[]], [], False],
+    ["call", "missing", [], [], False],
     ["get", ["answer", "re", "missing"]],
     ["test", "def check(candidate):\n    assert candidate(1) == 1\n\ncheck(answer)\n", "token", {"bind": ["answer"]}],
 ]
@@ -134,6 +140,8 @@ class _Child:
         self.namespace: Dict[str, Any] = {}
         self.filename = self.code_text = ""
         self.settings: _settings.Settings = {}
+        self.answers: List[Tuple[Any, str]] = []
+        "Answers that the tests keep over later calls and that can be changed, with what they were."
         self.given: Dict[int, List[Tuple[Any, Any]]] = {}
         "Of each iterator, the items that it has given and that can be changed, with what they were then."
         self.stdout, self.stderr = sys.stdout, sys.stderr
@@ -285,16 +293,26 @@ class _Child:
             self.write(fd, reply)
         return reply
 
-    def on_call(self, target: Any, encoded: List[Any], names: List[str]) -> List[Any]:
+    def on_call(self, target: Any, encoded: List[Any], names: List[str], are_kept: bool) -> List[Any]:
         function = self.look_up(target) if type(target) is str else self.kept[target]
         values = _codec.decode(encoded, self.remote)
-        if names:
-            n = len(values) - len(names)
-            return self.reply(function(*values[:n], **dict(zip(names, values[n:]))))
-        return self.reply(function(*values))
+        try:
+            if names:
+                n = len(values) - len(names)
+                value = function(*values[:n], **dict(zip(names, values[n:])))
+            else:
+                value = function(*values)
+        finally:
+            has_changed = are_kept and self.has_changed(self.answers)
+        if has_changed:
+            return ["changed"]
+        reply = self.reply(value)
+        if are_kept and not _codec.is_frozen(reply[1]):
+            self.answers.append((value, self.form(value)))
+        return reply
 
     def reply(self, value: Any) -> List[Any]:
-        return ["answer", self.encode(value), _settings.changes(self.settings)]
+        return ["answer", self.encode(value)]
 
     def answer_all(self, name: str, calls: List[Any], first: int, how: List[bool]) -> None:
         """Make many calls; each answer goes out at once, lest it is lost with a later call that never returns."""
@@ -324,17 +342,23 @@ class _Child:
     def on_next(self, number: int, is_kept: bool) -> List[Any]:
         given = self.given.setdefault(number, [])
         for item in self.kept[number]:
+            if self.has_changed(self.answers):
+                return ["changed"]
             if is_kept and given[-1:] and self.has_changed(given[-1:]):
                 return ["changed"]
             reply = self.reply(item)
             if is_kept and not _codec.is_frozen(reply[1]):
-                given.append((item, reply[1]))
+                given.append((item, self.form(item)))
             return reply
         return ["changed"] if is_kept and self.has_changed(given) else ["end"]
 
     def has_changed(self, given: List[Tuple[Any, Any]]) -> bool:
         """Return whether items are no longer what they were when the judge got them."""
-        return any(repr(self.encode(item)) != repr(before) for item, before in given if "function" not in repr(before))
+        return any(self.form(item) != before for item, before in given)
+
+    def form(self, item: Any) -> str:
+        """Return what an item is; what stays here counts by its identity."""
+        return repr(_codec.encode(item, id))
 
     def on_get(self, names: List[str]) -> List[Any]:
         return ["names", [self.describe(name) for name in names]]
@@ -388,7 +412,7 @@ class _Child:
 
     def encode(self, value: Any) -> Any:
         try:
-            return _codec.encode(value, self.keep)
+            return _codec.encode(value, self.keep, _settings.changed(self.settings))
         except RecursionError:
             return {"opaque": [type(value).__name__, True, "a value nested too deeply", self.keep(value)]}
 
@@ -409,12 +433,12 @@ class _Child:
                 value = getattr(value, part)
             return value
         _, code, name, qualname, modules, encoded = given
-        cells, defaults, kwdefaults, used = _codec.decode(encoded, self.remote)
+        cells, defaults, kwdefaults, used, annotations = _codec.decode(encoded, self.remote)
         namespace = {"__name__": "tests", "__builtins__": builtins, **used}
         namespace.update((n, importlib.import_module(module)) for n, module in modules.items())
         closure = tuple(map(_cell, cells))
         function = types.FunctionType(marshal.loads(code), namespace, name, defaults, closure)  # noqa: S302  # the judge's
-        function.__kwdefaults__, function.__qualname__ = kwdefaults, qualname
+        function.__kwdefaults__, function.__qualname__, function.__annotations__ = kwdefaults, qualname, annotations
         namespace.setdefault(name, function)
         return function
 
@@ -426,7 +450,7 @@ class _Child:
             trace = "".join(traceback.format_list(frames[-12:]))[-_TEXT:]
         except BaseException:  # a hostile exception must not keep us from saying that there was one
             trace = ""
-        if isinstance(error, SystemExit):
+        if isinstance(error, SystemExit) and not isinstance(error, Exception):
             return ["exit", _text_of(error), trace]
         return ["raised", self.encode_error(error), _text_of(error), trace]
 
@@ -435,10 +459,10 @@ class _Child:
             encoded = _codec.encode(error, self.keep)
             if len(repr(encoded)) < _TEXT:
                 return encoded
-            name, bases, _ = encoded["exception"]
-            return {"exception": [name[:100], bases, []]}
+            name, bases, _, _ = encoded["exception"]
+            return {"exception": [name[:100], bases, [], True]}
         except BaseException:
-            return {"exception": ["Exception", ["Exception"], []]}
+            return {"exception": ["Exception", ["Exception"], [], True]}
 
 
 def _cell(value: Any) -> Any:

@@ -21,10 +21,8 @@ from codeeval.sandbox import (
     _calls,
     _cgroup,
     _classify,
-    _codec,
     _languages,
     _prefetch,
-    _settings,
     _stdio,
     _unittest,
     _warm,
@@ -246,8 +244,6 @@ class Judge:
                 signal.setitimer(signal.ITIMER_REAL, 0)
                 self._bound_own_memory(None)
                 sys.setrecursionlimit(depth)
-                if box.has_settings:
-                    _settings.reset()
         except Stop:
             pass  # the box knows why
         except SystemExit as error:
@@ -386,7 +382,15 @@ class Judge:
         if calls is None:
             if len(self.prefetched) >= _MOST_TESTS:
                 self.prefetched.clear()
-            calls = _prefetch.calls_of(program, check["setup"], check["entry_point"], seed, modules, self.code)
+            calls = _prefetch.calls_of(
+                program,
+                check["setup"],
+                check["entry_point"],
+                seed,
+                modules,
+                "kept" in check["parameters"].get("reads", ()),
+                self.code,
+            )
             self.prefetched[text] = calls
         return calls
 

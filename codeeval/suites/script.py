@@ -11,6 +11,7 @@ import builtins
 import dataclasses
 import difflib
 import functools
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -19,9 +20,8 @@ from typing import Any
 
 from codeeval.errors import InvalidProblem
 from codeeval.program import Check, Limits, Program, Strength
-from codeeval.suites import _prefetch
-from codeeval.suites._fragment import Outside, Proof, prove
 from codeeval.suites.base import MAIN, Task
+from codeeval.suites.proof import Outside, Proof, prefetch, prove
 
 __all__ = ["ScriptSuite"]
 
@@ -93,7 +93,8 @@ class ScriptSuite:
         shared = not (_bound_names(source) - {"check"}).isdisjoint(
             _read_names(canonical_solution or setup) - {entry_point}
         )
-        proof = _prove(source, entry_point, setup, names, modules, shared)
+        has_settings = _SETTERS.search(canonical_solution or "") is not None
+        proof = _prove(source, entry_point, setup, names, modules, shared, has_settings)
         if isinstance(proof, Proof) and not proof.n_calls:
             raise InvalidProblem(
                 f"the tests never call {entry_point!r}, so every candidate would pass; give loops and tables something "
@@ -111,7 +112,7 @@ class ScriptSuite:
             modules=MappingProxyType(modules),
             shared=shared,
             reads=tuple(sorted(proof.reads)) if isinstance(proof, Proof) else (),
-            prefetch=_prefetch.calls_only(_parse(source), entry_point=entry_point, proof=proof)
+            prefetch=prefetch.calls_only(_parse(source), entry_point=entry_point, proof=proof)
             if isinstance(proof, Proof)
             else "",
         )
@@ -146,17 +147,32 @@ class ScriptSuite:
 
 
 def _prove(
-    source: str, entry_point: str, setup: str, names: tuple[str, ...], modules: Mapping[str, str], shared: bool
+    source: str,
+    entry_point: str,
+    setup: str,
+    names: tuple[str, ...],
+    modules: Mapping[str, str],
+    shared: bool,
+    has_settings: bool,
 ) -> Proof | Outside:
     """Prove that tests may be judged split, or return why there is no proof."""
     if shared:
-        return Outside(
-            "candidate's names", 1, "the tests bind a name that the candidate reads", "pass it as an argument"
-        )
+        reason = "the tests bind a name that the candidate reads and does not define"
+        return Outside("candidate's names", 1, reason, "pass it as an argument")
     try:
-        return prove(_parse(source), entry_point=entry_point, setup=_parse(setup) if setup else None, modules=modules)
+        return prove(
+            _parse(source),
+            entry_point=entry_point,
+            setup=_parse(setup) if setup else None,
+            modules=modules,
+            has_settings=has_settings,
+        )
     except Outside as outside:
         return outside
+
+
+#: What changes settings of the interpreter that decide on what tests compute with answers.
+_SETTERS = re.compile(r"\b(getcontext|setcontext|set_int_max_str_digits|seterr|set_printoptions)\b")
 
 
 def _needs(

@@ -304,7 +304,7 @@ ATTACKS = {
     "search_for_the_channel": Attack(
         "who finds the harness and speaks through it is held to the protocol",
         "import gc\ndef f(x):\n  for o in gc.get_objects():\n    if type(o).__name__ == '_Child':\n"
-        "      for m in (['tested', ''], ['passed'], ['answer', 2, None], ['names', []]): o.send(m)\n  return 3",
+        "      for m in (['tested', ''], ['passed'], ['answer', 2], ['names', []]): o.send(m)\n  return 3",
         (TAMPERED, F),
         "assert f(1) == 2\nassert f(2) == 4\nassert f(3) == 6",
         split,
@@ -352,7 +352,7 @@ ATTACKS = {
     ),
     "forged_references": Attack(
         "references to what was never exported are damage",
-        "import os, struct, json\nt = json.dumps(['answer', {'own': 7}, None]).encode()\n"
+        "import os, struct, json\nt = json.dumps(['answer', {'own': 7}]).encode()\n"
         "os.write(3, struct.pack('!i', len(t)) + t)\n"
         "def f(x): return 2",
         (TAMPERED,),

@@ -319,7 +319,7 @@ ATTACKS = {
     ),
     "daemon_that_answers": Attack(
         "nor can one answer in the candidate's place, after it",
-        "import json, os, struct, time\nif os.fork() == 0:\n  t = json.dumps(['answer', 2, None]).encode()\n"
+        "import json, os, struct, time\nif os.fork() == 0:\n  t = json.dumps(['answer', 2]).encode()\n"
         "  while True:\n    time.sleep(0.01)\n    try: os.write(3, struct.pack('!i', len(t)) + t)\n"
         "    except OSError: break\n  os._exit(0)\ndef f(x):\n  time.sleep(0.2)\n  return 3",
         (F, Status.TAMPERED, Status.PASSED),

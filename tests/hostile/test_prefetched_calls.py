@@ -28,8 +28,8 @@ def told():
 """
 
 ATTACKS = {
-    "forged_answers_at_import": "for v in (2, 7, 7): os.write(4, frame(['answer', v, None]))\ndef f(x): return 3",
-    "forged_answers_that_end_early": "os.write(4, frame(['answer', 2, None]))\nos.write(3, frame(['ahead']))\n"
+    "forged_answers_at_import": "for v in (2, 7, 7): os.write(4, frame(['answer', v]))\ndef f(x): return 3",
+    "forged_answers_that_end_early": "os.write(4, frame(['answer', 2]))\nos.write(3, frame(['ahead']))\n"
     "def f(x): return 3",
     "an_end_of_the_calls_before_they_began": "os.write(3, frame(['ahead']))\ndef f(x): return 3",
     "many_ends": "for _ in range(1000): os.write(3, frame(['ahead']))\ndef f(x): return 3",
@@ -48,28 +48,26 @@ ATTACKS = {
     "a_pipe_that_is_the_socket": "os.dup2(3, 4)\ndef f(x): return 3",
     "a_socket_that_is_the_pipe": "os.dup2(4, 3)\ndef f(x): return 3",
     "a_pipe_that_is_a_file": "os.dup2(os.open('x', os.O_RDWR | os.O_CREAT), 4)\ndef f(x): return 2",
-    "a_flood_of_the_pipe": "a = frame(['answer', 2, None]) * 1000\nwhile True: os.write(4, a)\ndef f(x): return 2",
+    "a_flood_of_the_pipe": "a = frame(['answer', 2]) * 1000\nwhile True: os.write(4, a)\ndef f(x): return 2",
     "a_flood_of_the_socket": "a = frame(['ahead']) * 1000\nwhile True: os.write(3, a)\ndef f(x): return 2",
-    "a_flood_from_a_thread": "def flood():\n  while True: os.write(4, frame(['answer', 2, None]))\n"
+    "a_flood_from_a_thread": "def flood():\n  while True: os.write(4, frame(['answer', 2]))\n"
     "threading.Thread(target=flood, daemon=True).start()\ndef f(x): return 2",
-    "a_thread_that_answers_later": "def late():\n  time.sleep(0.05)\n  os.write(4, frame(['answer', 10, None]))\n"
+    "a_thread_that_answers_later": "def late():\n  time.sleep(0.05)\n  os.write(4, frame(['answer', 10]))\n"
     "def f(x):\n  threading.Thread(target=late, daemon=True).start()\n  return x + 1 if x < 9 else 3",
     "a_thread_that_ends_the_calls": "def end(): os.write(3, frame(['ahead']))\n"
     "def f(x):\n  threading.Thread(target=end).start()\n  time.sleep(0.05)\n  return 3",
-    "an_exit_after_forged_answers": "os.write(4, frame(['answer', 2, None]))\nos.write(3, frame(['ahead']))\n"
-    "os._exit(0)",
+    "an_exit_after_forged_answers": "os.write(4, frame(['answer', 2]))\nos.write(3, frame(['ahead']))\nos._exit(0)",
     "an_exit_in_the_last_call": "def f(x):\n  if x == 9: os._exit(0)\n  return x + 1",
     "calls_for_answers": "def f(x):\n  a = told()\n  return a[a.index(x) + 1] if x in a[:-1] else 3",
     "calls_that_are_changed": "def f(x):\n  for o in gc.get_objects():\n    if type(o) is list and o[:1] == ['f']:\n"
     "      o[1:] = [[1], {}]\n  return 2",
     "calls_that_are_removed": "def f(x):\n  for o in gc.get_objects():\n"
     "    if type(o) is list and o and type(o[0]) is list and o[0][:1] == ['f']: o.clear()\n  return 2",
-    "answers_to_what_was_not_asked": "def f(x):\n  for fd in (3, 4): os.write(fd, frame(['answer', 6, None]))\n"
-    "  return 2",
+    "answers_to_what_was_not_asked": "def f(x):\n  for fd in (3, 4): os.write(fd, frame(['answer', 6]))\n  return 2",
     "a_patched_child": "import sys\ndef f(x):\n  child = sys._getframe(2).f_locals.get('self')\n"
-    "  type(child).encode = lambda s, v: {'argument': 0}\n  type(child).answer = lambda s, m, fd: ['answer', 2, None]\n"
+    "  type(child).encode = lambda s, v: {'argument': 0}\n  type(child).answer = lambda s, m, fd: ['answer', 2]\n"
     "  return 3",
-    "a_reference_to_nothing": "os.write(4, frame(['answer', {'own': 5}, None]))\ndef f(x): return 2",
+    "a_reference_to_nothing": "os.write(4, frame(['answer', {'own': 5}]))\ndef f(x): return 2",
     "changed_arguments": "os.write(4, frame(['answer', 2, [[[]], 7]]))\ndef f(x): return 2",
 }
 

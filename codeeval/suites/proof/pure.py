@@ -25,9 +25,12 @@ __all__ = [
     "SCALAR_METHODS",
     "SHARING",
     "SHARING_METHODS",
+    "TAKES_FUNCTION",
     "TEXTS",
     "TYPE_METHODS",
     "UNCARRIED",
+    "UNORDERED",
+    "VALUES",
     "Module",
 ]
 
@@ -50,9 +53,9 @@ def _words(text: str) -> frozenset[str]:
 _NUMPY = Module(
     _words(
         "array asarray zeros ones full eye identity arange linspace zeros_like ones_like allclose isclose array_equal "
-        "array_equiv all any sum prod mean median std var min max amin amax abs absolute sort argsort round around sqrt "
-        "exp log sin cos tan dot matmul outer cross diag trace transpose concatenate stack vstack hstack unique reshape "
-        "cumsum cumprod floor ceil isnan isinf isfinite isscalar ndim shape size count_nonzero array_split "
+        "array_equiv all any sum prod mean median std var min max amin amax abs absolute sort argsort round around "
+        "sqrt exp log sin cos tan dot matmul outer cross diag trace transpose concatenate stack vstack hstack unique "
+        "reshape cumsum cumprod floor ceil isnan isinf isfinite isscalar ndim shape size count_nonzero array_split "
         "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128 bool_ integer "
         "floating number ndarray generic"
     ),
@@ -122,11 +125,14 @@ MODULES: dict[str, Module] = {
     "zlib": Module(_words("crc32 adler32 compress decompress")),
 }
 
+#: Values that stand in classes.
+VALUES = _words("datetime.timezone.utc datetime.date.min datetime.date.max datetime.datetime.min datetime.datetime.max")
 NANS = _words("math.nan cmath.nan cmath.nanj numpy.nan numpy.NaN")
 
 #: Builtins whose result nobody can change, whatever they are given.
 _SCALAR_BUILTINS = _words(
-    "len int float bool complex str repr isinstance issubclass ord chr bytes format all any hex bin oct ascii print callable"
+    "len int float bool complex str repr isinstance issubclass ord chr bytes format all any hex bin oct ascii print "
+    "callable"
 )
 #: Builtins whose result may share parts with the arguments.
 _SHARING_BUILTINS = _words(
@@ -156,10 +162,15 @@ _SCALAR_MEMBERS = frozenset(
     if not name.startswith(("_", "insort"))
 )
 SCALARS = _SCALAR_BUILTINS | _SCALAR_MEMBERS
-#: What does not show in which order it has got items: for these, it does not matter whether the order of a set is carried.
+#: What does not show in which order it has got items, so that the order of a set need not be carried.
 ORDERLESS = _words(
     "len bool isinstance all any set frozenset issubset issuperset isdisjoint union intersection difference"
 ) | _words("symmetric_difference type callable")
+#: Builtins that get items in some order and do not show it.
+UNORDERED = _words("all any len set frozenset sorted min max")
+#: What calls the function that it gets first.
+TAKES_FUNCTION = _words("map filter functools.reduce itertools.starmap itertools.takewhile itertools.dropwhile")
+TAKES_FUNCTION |= _words("itertools.filterfalse")
 #: What shows it.
 ORDERED = _words("list tuple iter next enumerate zip map filter reversed dict")
 #: What shows the exact type of a value, or of its parts.
@@ -204,9 +215,9 @@ UNCARRIED = _words("type")
 
 _TEXT_METHODS = (
     "capitalize casefold center count encode decode endswith expandtabs find format format_map index isalnum isalpha "
-    "isascii isdecimal isdigit isidentifier islower isnumeric isprintable isspace istitle isupper join ljust lower lstrip "
-    "partition removeprefix removesuffix replace rfind rindex rjust rpartition rsplit rstrip split splitlines startswith "
-    "strip swapcase title translate upper zfill hex"
+    "isascii isdecimal isdigit isidentifier islower isnumeric isprintable isspace istitle isupper join ljust lower "
+    "lstrip partition removeprefix removesuffix replace rfind rindex rjust rpartition rsplit rstrip split splitlines "
+    "startswith strip swapcase title translate upper zfill hex"
 )
 _NUMBER_METHODS = "bit_length bit_count conjugate is_integer as_integer_ratio to_bytes limit_denominator"
 _SET_METHODS = "union intersection difference symmetric_difference isdisjoint issubset issuperset"
@@ -217,18 +228,14 @@ _ARRAY_METHODS = (
 )
 _OTHER_METHODS = "keys values items get copy most_common elements total group groups start end span match search"
 _OTHER_METHODS += " fullmatch findall sub subn digest hexdigest"
-METHODS = _words(
-    " ".join(
-        (
-            _TEXT_METHODS,
-            _NUMBER_METHODS,
-            _SET_METHODS,
-            _DATE_METHODS,
-            _DECIMAL_METHODS,
-            _ARRAY_METHODS,
-            _OTHER_METHODS,
-        )
-    )
+METHODS = (
+    _words(_TEXT_METHODS)
+    | _words(_NUMBER_METHODS)
+    | _words(_SET_METHODS)
+    | _words(_DATE_METHODS)
+    | _words(_DECIMAL_METHODS)
+    | _words(_ARRAY_METHODS)
+    | _words(_OTHER_METHODS)
 )
 TYPE_METHODS = _words(_TEXT_METHODS + " bit_length is_integer fromisoformat fromtimestamp strptime combine fromordinal")
 TYPE_METHODS -= _words("fromtimestamp strptime")  # the time zone and the locale are the process'
@@ -253,6 +260,6 @@ CHANGES = _words(
 REMOVES = _words("remove sort reverse clear discard rotate intersection_update difference_update")
 #: Methods of the tests' own `random.Random(seed)` that give numbers.
 DRAWS = _words(
-    "random randint randrange uniform gauss normalvariate triangular betavariate expovariate getrandbits choice choices "
-    "sample shuffle randbytes"
+    "random randint randrange uniform gauss normalvariate triangular betavariate expovariate getrandbits choice "
+    "choices sample shuffle randbytes"
 )
