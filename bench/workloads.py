@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import gzip
 import importlib.util
 import json
@@ -10,14 +12,17 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 __all__ = [
     "COMPUTE_HEAVY",
+    "OF_CODEEVAL",
     "WORKLOADS",
     "Workload",
     "canonical_rows",
     "evenly",
     "humaneval_problems",
+    "literal_cases",
     "recorded_rows",
     "workload",
 ]
@@ -32,7 +37,13 @@ WORKLOADS = {
     "light": "HumanEval without its eight compute-heavy tasks and without recorded time-outs",
     "full": "all of HumanEval",
     "timeouts": "all of HumanEval, 1 % of the completions endless loops",
+    "split": "as light, by codeeval alone, in the strength that the tests have by themselves",
+    "same-box": "as light, by codeeval alone, tests and candidate in one process",
+    "values-out": "as light, by codeeval alone: HumanEval's literal asserts as pairs of arguments and answer",
 }
+
+#: Those that say how codeeval judges, and so mean nothing to its peers.
+OF_CODEEVAL = ("split", "same-box", "values-out")
 
 #: Where the recorded CodeGen completions leave the function (issue 2).
 _CUT = re.compile(r"\n(?:class|def|#|if|print|assert)")
@@ -47,10 +58,16 @@ class Workload:
     problems: Sequence[Row]
     rows: Sequence[Row]
     n_loops: int = 0
+    judged: str = ""
+    "How codeeval judges, where that is not its own choice: one of `OF_CODEEVAL`."
 
     def write(self, folder: Path) -> None:
-        """Write `problems.jsonl`, `samples.jsonl` and the assembled `programs.bin` (offsets in `programs.idx`)."""
+        """Write `problems.jsonl`, `samples.jsonl` and the assembled `programs.bin` (offsets in `programs.idx`).
+
+        The file `judged` names the way in which codeeval judges; it is empty where that is codeeval's own choice.
+        """
         folder.mkdir(parents=True, exist_ok=True)
+        (folder / "judged").write_text(self.judged)
         _write_jsonl(folder / "problems.jsonl", self.problems)
         _write_jsonl(folder / "samples.jsonl", self.rows)
         offsets = array("q", [0])
@@ -70,9 +87,13 @@ class Workload:
 
 def workload(name: str, problems: Sequence[Row], rows: Sequence[Row]) -> Workload:
     """Make a workload of `WORKLOADS` out of HumanEval and completions for it."""
-    if name == "light":
+    if name == "light" or name in OF_CODEEVAL:
         problems = [p for p in problems if p["task_id"] not in COMPUTE_HEAVY]
         rows = [row for row in rows if row["task_id"] not in COMPUTE_HEAVY and row.get("verdict") != "timed out"]
+    if name == "values-out":
+        problems = [p for p in problems if literal_cases(p["test"])]
+        with_cases = {p["task_id"] for p in problems}
+        rows = [row for row in rows if row["task_id"] in with_cases]
     looping = range(50, len(rows), 100) if name == "timeouts" else range(0)
     rows = [
         {"task_id": row["task_id"], "completion": _LOOP if i in looping else row["completion"]}
@@ -80,7 +101,25 @@ def workload(name: str, problems: Sequence[Row], rows: Sequence[Row]) -> Workloa
     ]
     attempted = {row["task_id"] for row in rows}
     problems = [p for p in problems if p["task_id"] in attempted]
-    return Workload(name=name, problems=problems, rows=rows, n_loops=len(looping))
+    judged = name if name in OF_CODEEVAL else ""
+    return Workload(name=name, problems=problems, rows=rows, n_loops=len(looping), judged=judged)
+
+
+def literal_cases(test: str) -> list[tuple[list[Any], Any]]:
+    """Return the arguments and expected answer of every `assert candidate(…) == …` whose values are literals."""
+    cases = []
+    for node in ast.walk(ast.parse(test)):
+        match node:
+            case ast.Assert(
+                test=ast.Compare(
+                    left=ast.Call(func=ast.Name(id="candidate"), args=args, keywords=[]),
+                    ops=[ast.Eq()],
+                    comparators=[expected],
+                )
+            ):
+                with contextlib.suppress(ValueError):
+                    cases.append(([ast.literal_eval(arg) for arg in args], ast.literal_eval(expected)))
+    return cases
 
 
 def humaneval_problems(site_packages: Path | None = None) -> list[Row]:
