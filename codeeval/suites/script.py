@@ -38,6 +38,10 @@ class ScriptSuite:
     strength: Strength = Strength.SPLIT
     names: tuple[str, ...] = ()
     modules: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    promised: bool = False
+    "Whether the strength is the author's promise, for the proof does not give it."
+    strength_reason: str = field(default="", compare=False)
+    "Which line decided that split is not proven, why, and a rewrite; empty where split is proven."
 
     @classmethod
     def of(
@@ -99,6 +103,7 @@ class ScriptSuite:
         check = Check(
             kind="script",
             strength=self.strength,
+            promised=self.promised,
             source=self.source,
             setup=self.setup,
             entry_point=self.entry_point,
@@ -110,7 +115,7 @@ class ScriptSuite:
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        fields = {name: getattr(self, name) for name in ("source", "entry_point", "setup", "strength", "names")}
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "modules"}
         return _rebuild, (fields, dict(self.modules))
 
 
