@@ -52,6 +52,7 @@ if TYPE_CHECKING:
         plan,
     )
     from codeeval.metrics.pass_at_k import pass_at_k
+    from codeeval.null_answers import null_answers
     from codeeval.preloading import Preload, preload_for
     from codeeval.problem import Problem, ProblemSet
     from codeeval.program import Check, Execution, Limits, Program, Status, Strength, TestResult
@@ -146,6 +147,7 @@ __all__ = [
     "leaderboard",
     "load",
     "load_results",
+    "null_answers",
     "pass_at_k",
     "plan",
     "preload_for",
@@ -181,6 +183,7 @@ _NAMES = {
     "metrics": "BestAtK ByTag GPassAtK MajorityAtK Metric PassAtK PassPowK StatusRates TestPassFraction "
     "TruncationRates plan",
     "metrics.pass_at_k": "pass_at_k",
+    "null_answers": "null_answers",
     "preloading": "Preload preload_for",
     "problem": "Problem ProblemSet",
     "program": "Check Execution Limits Program Status Strength TestResult",

@@ -8,6 +8,7 @@ import difflib
 import hashlib
 import json
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -26,10 +27,12 @@ from codeeval.suites import (
     SourceSuite,
     Suite,
     UnittestSuite,
+    reason_of,
     standing_of,
 )
 
 if TYPE_CHECKING:
+    from codeeval.executors import Executor
     from codeeval.truth import GroundTruth, Outcome
 
 __all__ = ["Problem", "ProblemSet"]
@@ -517,9 +520,25 @@ class ProblemSet(Sequence[Problem]):
         """Return for every task id how strong its verdicts are; `problem.promised` says which are a promise."""
         return {p.task_id: p.strength for p in self._problems}
 
-    def lint(self) -> list[str]:
-        """List what is legal but worth knowing: a prompt that shows every test, a missing reference solution."""
-        return [f"{p.task_id}: {remark}" for p in self._problems for remark in _remarks(p)]
+    def lint(self, executor: Executor | None = None, *, null_answers: bool = True) -> list[str]:
+        """List what is legal but worth knowing, a line each, in the order of the problems.
+
+        From the problems alone: a prompt that shows every test, a missing reference solution, tests that assert
+        nothing, and tests that are not proven to be judged split, with the line that decided and a rewrite. By running
+        `codeeval.null_answers`: tests that pass an answer which does nothing.
+
+        Args:
+            executor: runs the null answers; by default a `LocalExecutor` that lives for this call.
+            null_answers: whether they are run; some seven programs per problem.
+
+        Raises:
+            ExecutionError: programs can't be executed here; `null_answers=False` runs none.
+        """
+        # Not imported: what runs programs stands above this module.
+        passing = sys.modules["codeeval"].null_answers(self, executor) if null_answers and len(self) else {}
+        return [
+            f"{p.task_id}: {remark}" for p in self._problems for remark in (*_remarks(p), *passing.get(p.task_id, ()))
+        ]
 
     def _check_knows(self, truth: GroundTruth) -> None:
         for problem in self._problems:
@@ -633,6 +652,8 @@ def _remarks(problem: Problem) -> Iterator[str]:
     if not problem.has_canonical_solution:
         yield "no canonical solution, so nothing shows that its tests can be passed"
     for name, suite in problem.suites.items():
+        if reason := reason_of(suite):
+            yield f"suite {name!r} is judged {standing_of(suite)}, not proven to be split: {reason}"
         if isinstance(suite, ScriptSuite):
             asserts = [ast.unparse(n) for n in ast.walk(ast.parse(suite.source)) if isinstance(n, ast.Assert)]
             shown = "".join(problem.prompt.split())
