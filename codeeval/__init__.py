@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from codeeval import environments, errors, extract, formats, languages
+    from codeeval.auditing import Audit, audit
     from codeeval.benchmarks import available, load
     from codeeval.cache import VerdictCache
     from codeeval.callbacks import Callback, ProgressBar
@@ -70,6 +71,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Attempt",
+    "Audit",
     "BestAtK",
     "ByLanguage",
     "ByTag",
@@ -126,6 +128,7 @@ __all__ = [
     "TruncationRates",
     "UnittestSuite",
     "VerdictCache",
+    "audit",
     "available",
     "by_language",
     "calibrate",
@@ -165,6 +168,7 @@ __all__ = [
 #: Where each public name comes from. They are imported when they are first used: together with numpy they take longer
 #: than many a script that needs a few of them. (A test compares this with the imports above.)
 _NAMES = {
+    "auditing": "Audit audit",
     "benchmarks": "available load",
     "cache": "VerdictCache",
     "callbacks": "Callback ProgressBar",
