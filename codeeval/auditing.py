@@ -8,7 +8,6 @@ pass in both strengths; other problems are listed as not auditable. Verdicts are
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -318,7 +317,8 @@ def _in(suite: Suite, strength: Strength) -> Suite:
     if isinstance(suite, ScriptSuite):
         if suite.strength is strength:
             return suite
-        return dataclasses.replace(suite, strength=strength, promised=strength is Strength.SPLIT)
+        is_promised = strength is Strength.SPLIT and bool(suite.strength_reason)
+        return dataclasses.replace(suite, strength=strength, promised=is_promised)
     tests = _wrapped(suite)
     return suite if tests is None else _wrapping(suite, _in(tests, strength))
 
@@ -362,10 +362,10 @@ def _asserts(suite: CallSuite) -> str:
         raise _NoOther(f"the comparison {suite.oracle.name!r} can't be written as an assert")
     lines = []
     size = 0
-    for number, (inputs, expected) in enumerate(zip(json.loads(suite.inputs), json.loads(suite.expected), strict=True)):
-        arguments = [_literal(number, value) for value in decode_values(json.dumps(inputs))]
-        call = f"{suite.entry_point}({', '.join(arguments)})"
-        lines.append(f"assert {call} == {_literal(number, decode_values(json.dumps(expected)))}, 'test {number}'\n")
+    cases = zip(decode_values(suite.inputs), decode_values(suite.expected), strict=True)
+    for number, (arguments, expected) in enumerate(cases):
+        call = f"{suite.entry_point}({', '.join(_literal(number, value) for value in arguments)})"
+        lines.append(f"assert {call} == {_literal(number, expected)}, 'test {number}'\n")
         size += len(lines[-1])
         if size > _MAX_ASSERTS_CHARS:
             raise _NoOther(f"its {suite.n_tests:,} tests make more than {_MAX_ASSERTS_CHARS:,} characters of asserts")
@@ -406,7 +406,7 @@ def _repr(value: Any) -> str:
     try:
         return repr(value)
     except (ValueError, RecursionError):  # an integer of too many digits, a value too deep
-        return f"a {type(value).__name__}"
+        return f"a value of the type {type(value).__name__}"
 
 
 def _as_it_is(suite: Suite, problem: Problem, code: str) -> Program:

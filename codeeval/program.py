@@ -162,7 +162,9 @@ class Check:
     comparison: str = "exact"
     "How the two are compared; `check` and `program` are for checkers, whose text is `source`."
     parameters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-    "Of the comparison: `rtol`, `atol`; of `unittest`, the `lenient` tests, which may be skipped."
+    """Of the comparison: `rtol`, `atol`; of `unittest`, the `lenient` tests, which may be skipped; of `script`, what the
+    tests read of answers (`reads`), a program that makes their calls (`prefetch`), whether they share the candidate's
+    namespace (`shared`)."""
     run_all: bool = True
     "Whether the tests after the first failure are run too."
     test_limits_s: tuple[float, ...] = ()
@@ -268,6 +270,9 @@ class Execution:
     "What it would take to forge a pass."
     promised: bool = False
     "Whether this strength is the author's promise; otherwise it is proven, or holds by construction."
+    uncarried: str = ""
+    """The type of an answer that could not be carried to the tests, where they failed in split judging: the answer may be
+    right in plain Python."""
     message: str = ""
     "One line that says what happened."
 
@@ -332,6 +337,7 @@ _PLAIN_FIELDS: dict[str, Any] = {
     "truncated": False,
     "answers": "",
     "promised": False,
+    "uncarried": "",
     "message": "",
 }
 

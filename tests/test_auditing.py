@@ -60,11 +60,21 @@ def test_a_cheat_in_the_same_box_differs_when_it_is_judged_split(executor: Local
     assert [(d.task_id, d.index, d.suite) for d in found.differences] == [("beside", 1, "tests")]
     (difference,) = found.differences
     assert (difference.execution.standing, difference.execution.passed) == ("same box", True)
-    assert (difference.other.standing, difference.other.passed) == ("split (promised)", False)
+    assert (difference.other.standing, difference.other.passed) == ("split", False)
     assert difference.code == HEAD + ALWAYS_EQUAL
     assert (found.n_compared, found.n_agreeing, found.n_drawn, found.n_attempts) == (3, 2, 3, 3)
     assert not found.undecided
     assert not found.not_auditable
+
+
+def test_tests_that_are_not_proven_are_judged_split_by_promise(executor: LocalExecutor) -> None:
+    test = "import time\ntime.sleep(0)\nassert add(1, 2) == 3"
+    problems = [ce.Problem.from_test("clock", HEAD, test, "add", canonical_solution=RIGHT)]
+    results = judged(executor, problems, [ALWAYS_EQUAL])
+
+    (difference,) = ce.audit(results, problems, executor=executor).differences
+
+    assert (difference.execution.standing, difference.other.standing) == ("same box", "split (promised)")
 
 
 def test_split_and_values_out_are_judged_in_the_same_box(executor: LocalExecutor) -> None:
@@ -151,7 +161,7 @@ def test_nothing_is_said_where_a_known_right_solution_differs(executor: LocalExe
 
     assert not found.differences
     why = found.not_auditable["own"]
-    assert why.startswith("its canonical solution does not pass in both strengths; split (promised): failed")
+    assert why.startswith("its canonical solution does not pass in both strengths; split: failed")
 
 
 def test_a_verdict_that_does_not_come_again_is_undecided() -> None:
@@ -268,14 +278,14 @@ def test_it_is_shown_as_a_table_and_leaves_as_data(executor: LocalExecutor, tmp_
     for shown in (str(found), found._repr_html_()):
         assert "be|side[0]" in shown
         assert "same box: passed" in shown
-        assert "split (promised): failed" in shown
+        assert "split: failed" in shown
         assert "no solution is known to be right" in shown
-    assert r"| be\|side\[0\] | tests | same box: passed | split (promised): failed" in found.to_markdown()
+    assert r"| be\|side\[0\] | tests | same box: passed | split: failed" in found.to_markdown()
     (row,) = found.to_rows()
     assert (row["strength"], row["status"], row["other_strength"], row["other_status"]) == (
         Strength.SAME_BOX.value,
         "passed",
-        "split (promised)",
+        "split",
         "failed",
     )
     assert pickle.loads(pickle.dumps(found)) == found

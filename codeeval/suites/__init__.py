@@ -10,7 +10,7 @@ expected one.
 from codeeval.suites.base import Suite, Task, is_promised, reason_of, standing_of
 from codeeval.suites.calls import CallSuite
 from codeeval.suites.oracle import Oracle
-from codeeval.suites.script import ScriptSuite, script_strength
+from codeeval.suites.script import ScriptSuite
 from codeeval.suites.source import SourceSuite
 from codeeval.suites.stdio import StdioSuite
 from codeeval.suites.unittest import UnittestSuite
@@ -26,6 +26,5 @@ __all__ = [
     "UnittestSuite",
     "is_promised",
     "reason_of",
-    "script_strength",
     "standing_of",
 ]
