@@ -143,8 +143,8 @@ class Check:
     of tests, of which `names` are run."""
     strength: Strength
     promised: bool = False
-    """Whether the author promised that the tests may be judged at this strength (`strength="split"`), where the proof
-    does not say so. It is told with every execution and changes no verdict."""
+    """Whether the author promised that the tests may be judged at this strength (`strength="split"`), where no proof
+    was found. Every execution tells it."""
     source: str = ""
     "The tests."
     setup: str = ""
