@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from codeeval import environments, errors, extract, formats, languages
+    from codeeval.auditing import Audit, audit
     from codeeval.benchmarks import available, load
     from codeeval.cache import VerdictCache
     from codeeval.callbacks import Callback, ProgressBar
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
         plan,
     )
     from codeeval.metrics.pass_at_k import pass_at_k
+    from codeeval.null_answers import null_answers
     from codeeval.preloading import Preload, preload_for
     from codeeval.problem import Problem, ProblemSet
     from codeeval.program import Check, Execution, Limits, Program, Status, Strength, TestResult
@@ -69,6 +71,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Attempt",
+    "Audit",
     "BestAtK",
     "ByLanguage",
     "ByTag",
@@ -125,6 +128,7 @@ __all__ = [
     "TruncationRates",
     "UnittestSuite",
     "VerdictCache",
+    "audit",
     "available",
     "by_language",
     "calibrate",
@@ -146,6 +150,7 @@ __all__ = [
     "leaderboard",
     "load",
     "load_results",
+    "null_answers",
     "pass_at_k",
     "plan",
     "preload_for",
@@ -163,6 +168,7 @@ __all__ = [
 #: Where each public name comes from. They are imported when they are first used: together with numpy they take longer
 #: than many a script that needs a few of them. (A test compares this with the imports above.)
 _NAMES = {
+    "auditing": "Audit audit",
     "benchmarks": "available load",
     "cache": "VerdictCache",
     "callbacks": "Callback ProgressBar",
@@ -181,6 +187,7 @@ _NAMES = {
     "metrics": "BestAtK ByTag GPassAtK MajorityAtK Metric PassAtK PassPowK StatusRates TestPassFraction "
     "TruncationRates plan",
     "metrics.pass_at_k": "pass_at_k",
+    "null_answers": "null_answers",
     "preloading": "Preload preload_for",
     "problem": "Problem ProblemSet",
     "program": "Check Execution Limits Program Status Strength TestResult",

@@ -26,6 +26,7 @@ __all__ = [
     "merged_card",
     "report_card",
     "results_table",
+    "strength_line",
     "with_card",
 ]
 
@@ -109,6 +110,7 @@ def report_card(results: Results | Mapping[str, Any]) -> Card:
         rows.append(("metadata", ", ".join(f"{name} {shown(value)}" for name, value in flattened(metadata))))
     if not isinstance(results, Mapping):
         rows.insert(4, ("judged", _judged(results)))
+        rows.insert(5, ("strength", strength_line(results) or NOT_RECORDED))
     return Card(rows=tuple(rows))
 
 
@@ -125,6 +127,14 @@ def ground_truth_line(manifest: Mapping[str, Any]) -> str:
     for name, label in (("not_judged", "not judged"), ("without_solution", "without one")):
         said += [f"{label}: {_some(found[name])}"] if found.get(name) else []
     return "; ".join(said)
+
+
+def strength_line(results: Results) -> str:
+    """Return how many problems were judged at which strength; empty where codeeval did not judge them."""
+    counts = results.strength_counts() if results.manifest.get("executor") else {}
+    if len(counts) == 1:
+        return next(iter(counts))
+    return ", ".join(f"{name}: {_tables.plural(count, 'problem')}" for name, count in counts.items())
 
 
 def lacking_line(manifest: Mapping[str, Any]) -> str:

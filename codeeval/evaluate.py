@@ -24,12 +24,14 @@ from codeeval.extract import extract as extract_code
 from codeeval.extract.extraction import is_whole
 from codeeval.metrics import Metric, PassAtK
 from codeeval.problem import Problem, ProblemSet
+from codeeval.program import STANDINGS, Strength, standing_named
 from codeeval.rerun import Rerun
 from codeeval.results import Results
 from codeeval.run import Run, Settings, closing, executor_description
 from codeeval.sample import Attempt, Sample
 from codeeval.samplers.base import Sampler
 from codeeval.store import ExecutionRecord, SuiteKey, read_executions, read_samples, setting_differences
+from codeeval.suites import reason_of, standing_of
 
 __all__ = ["evaluate", "evaluate_async", "generate", "rescore"]
 
@@ -55,6 +57,7 @@ def evaluate(
     metadata: Mapping[str, Any] | None = None,
     max_error_rate: float = 0.1,
     rerun: Rerun | None = None,
+    min_strength: Strength | str | None = None,
 ) -> Results:
     """Score a sampler's completions on problems.
 
@@ -81,15 +84,20 @@ def evaluate(
         max_error_rate: the share of the attempts asked for, and at least ten, whose end in a fault of ours stops the
             run early, without scores; the same call goes on from there. Below `max_unjudged` it counts as that.
         rerun: runs programs again, to mark the flaky ones (`Results.flaky`); the first verdict is the one that counts.
+        min_strength: refuses problems whose verdicts are easier to forge: `"values out"`, `"split"`,
+            `"split (promised)"` or `"same box"`, in this order. With `"split"`, tests that are not proven but promised
+            to be judged split (`Problem.from_test(strength="split")`) are refused too. By default none is refused.
 
     Raises:
-        ValueError: an argument is wrong, a metric needs more samples than there are, or the extractor failed.
+        ValueError: an argument is wrong, a problem is judged at less than `min_strength` (says which, and why), a
+            metric needs more samples than there are, or the extractor failed.
         SamplingError: the model, the server or the recorded file failed.
         ExecutionError: programs can't be executed here.
         ResultsError: `out` can't be written, or holds another run; says what differs.
     """
     _check_ports(sampler, executor, metrics, extract, problems, out)
     problems = _problem_set(problems)
+    _refuse_weaker(problems, min_strength)
     is_uncut = extract is None
     extract = default_extractor(problems) if extract is None else extractor_named(extract)
     n = _n_samples(n_samples, metrics, sampler, problems)
@@ -266,6 +274,7 @@ def rescore(
     max_unjudged: float = 0.01,
     max_error_rate: float = 0.1,
     rerun: Rerun | None = None,
+    min_strength: Strength | str | None = None,
 ) -> Results:
     """Judge a run's recorded completions again, under changed tests, limits or extractor; execute what changed only.
 
@@ -285,12 +294,15 @@ def rescore(
         max_unjudged: as for `evaluate`.
         max_error_rate: as for `evaluate`.
         rerun: as for `evaluate`.
+        min_strength: as for `evaluate`.
 
     Raises:
         ResultsError: `run` is no run directory or is damaged, or `out` can't be used.
-        ValueError: the run holds no completion of these problems, or its extractor is not known here.
+        ValueError: a problem is judged at less than `min_strength`, the run holds no completion of these problems, or
+            its extractor is not known here.
     """
     problems = _problem_set(problems)
+    _refuse_weaker(problems, min_strength)
     refuse_other_paths("run", run, "rescore('runs/add', problems)")
     sampler = _RecordedRun(run, problems)
     _check_ports(sampler, executor, metrics, extract, out=out)
@@ -480,6 +492,45 @@ def _problem_set(problems: object) -> ProblemSet:
     if not len(found):
         raise ValueError(f"there is nothing to evaluate: {found!r}")
     return found
+
+
+def _refuse_weaker(problems: ProblemSet, min_strength: Strength | str | None) -> None:
+    """Refuse problems whose verdicts are weaker than what was asked for.
+
+    Raises:
+        ValueError: there are some; says which, why, and what to do.
+    """
+    if min_strength is None:
+        return
+    wanted = standing_named("min_strength", min_strength)
+    strong = set(problems.where(min_strength=wanted).task_ids)
+    weaker = [problem for problem in problems if problem.task_id not in strong]
+    if not weaker:
+        return
+    n, total = len(weaker), plural(len(problems), "problem")
+    lines = [f"  {line}" for problem in weaker for line in _weaknesses(problem, wanted)]
+    if len(lines) > _WEAKER_SHOWN:
+        rest = f"  … and {len(lines) - _WEAKER_SHOWN:,} more; problems.lint(null_answers=False) has the reasons"
+        lines = [*lines[:_WEAKER_SHOWN], rest]
+    weakest = max((problem.standing for problem in weaker), key=STANDINGS.index)
+    raise ValueError(
+        f"{n:,} of {total} {'is' if n == 1 else 'are'} judged at less than min_strength={wanted!r}:\n"
+        + "\n".join(lines)
+        + f"\nrewrite these tests, leave the problems out with problems.where(min_strength={wanted!r}), or accept them "
+        f"with min_strength={weakest!r}"
+    )
+
+
+def _weaknesses(problem: Problem, wanted: str) -> Iterator[str]:
+    """Return, for each suite that is too weak, a line that says so, with the reason where one is known."""
+    for name, suite in problem.suites.items():
+        found = standing_of(suite)
+        if STANDINGS.index(found) > STANDINGS.index(wanted):
+            reason = reason_of(suite)
+            yield f"{problem.task_id}: suite {name!r} is {found}" + (f": {reason}" if reason else "")
+
+
+_WEAKER_SHOWN = 20
 
 
 def _check_ports(

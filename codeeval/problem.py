@@ -8,6 +8,7 @@ import difflib
 import hashlib
 import json
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -18,10 +19,20 @@ from codeeval._arguments import similar_id
 from codeeval._tables import plural
 from codeeval.errors import DatasetError, DatasetUnavailable, InvalidProblem
 from codeeval.languages import Language
-from codeeval.program import Limits, Strength
-from codeeval.suites import CallSuite, Oracle, ScriptSuite, SourceSuite, Suite, UnittestSuite
+from codeeval.program import STANDINGS, Limits, Strength, standing_named
+from codeeval.suites import (
+    CallSuite,
+    Oracle,
+    ScriptSuite,
+    SourceSuite,
+    Suite,
+    UnittestSuite,
+    reason_of,
+    standing_of,
+)
 
 if TYPE_CHECKING:
+    from codeeval.executors import Executor
     from codeeval.truth import GroundTruth, Outcome
 
 __all__ = ["Problem", "ProblemSet"]
@@ -104,7 +115,9 @@ class Problem:
             test_code: Python that raises when the candidate is wrong.
             entry_point: the function that the candidate must define.
             canonical_solution: a correct completion; worth giving, since it can then be checked.
-            strength: `"split"` or `"same box"`; by default read off the tests' syntax tree.
+            strength: `"split"` or `"same box"`; by default read off the tests' syntax tree. `"split"` for tests that
+                are not proven to mean the same when they are judged split is your promise that they do, and is shown
+                as `split (promised)` beside every verdict.
             style: whether an answer continues the prompt (`completion`) or stands alone (`chat`).
             stop: strings at which a continuation has left the function.
             prefix: what the program has before a continuation, where that is not the prompt.
@@ -233,6 +246,16 @@ class Problem:
         """The weakest strength among the suites."""
         return max((suite.strength for suite in self.suites.values()), key=list(Strength).index)
 
+    @property
+    def promised(self) -> bool:
+        """Whether this strength is the author's promise; otherwise it is proven, or holds by construction."""
+        return self.standing != self.strength.value
+
+    @property
+    def standing(self) -> str:
+        """The weakest strength as it is shown, one of `codeeval.program.STANDINGS`; a promise counts as weaker."""
+        return max(map(standing_of, self.suites.values()), key=STANDINGS.index)
+
     def assemble(self, code: str) -> str:
         """Give the program for an answer's code: what continues the prompt is put between prefix and suffix.
 
@@ -248,7 +271,7 @@ class Problem:
         return hashlib.sha256(json.dumps(_plain(self), sort_keys=True).encode()).hexdigest()
 
     def __str__(self) -> str:
-        strengths = ", ".join(f"{name} ({suite.strength.value})" for name, suite in self.suites.items())
+        strengths = ", ".join(f"{name} ({standing_of(suite)})" for name, suite in self.suites.items())
         solution = "" if self.has_canonical_solution else " · no canonical solution"
         head = f"{self.task_id} · {self.language} · {self.style} · suites: {strengths}{solution}"
         return f"{head}\n\n{self.prompt.rstrip()}" + (f"\n…\n{self.suffix.rstrip()}" if self.suffix else "")
@@ -395,6 +418,33 @@ class ProblemSet(Sequence[Problem]):
             problems = [p for p in problems if name in p.metadata and _is_as_wanted(p.metadata[name], wanted)]
         return self._with(problems)
 
+    def where(
+        self, *, strength: Strength | str | None = None, min_strength: Strength | str | None = None
+    ) -> ProblemSet:
+        """Return the problems that are judged at a strength, as in `where(min_strength="split")`.
+
+        The order is that of `codeeval.program.STANDINGS`: `values out`, `split`, `split (promised)`, `same box`. What
+        its author promised (`strength="split"` on tests that are not proven) is no `split` here:
+        `where(min_strength="split (promised)")` takes promises too.
+
+        Args:
+            strength: exactly this one; that of a problem is the weakest among its suites.
+            min_strength: this one or a stronger one.
+
+        Raises:
+            ValueError: there is no such strength, or none is given.
+        """
+        if strength is None and min_strength is None:
+            raise ValueError(
+                "where() needs a strength; write where(min_strength='split') or where(strength='same box')"
+            )
+        wanted = set(STANDINGS)
+        if strength is not None:
+            wanted &= {standing_named("strength", strength)}
+        if min_strength is not None:
+            wanted &= set(STANDINGS[: STANDINGS.index(standing_named("min_strength", min_strength)) + 1])
+        return self._with(p for p in self._problems if p.standing in wanted)
+
     def with_limits(self, **limits: Any) -> ProblemSet:
         """Give the same problems with some limits replaced: `problems.with_limits(cpu_s=3, wall_s=10)`.
 
@@ -467,12 +517,28 @@ class ProblemSet(Sequence[Problem]):
         return self._digests
 
     def strengths(self) -> dict[str, Strength]:
-        """Say for every task id how strong its verdicts are."""
+        """Return for every task id how strong its verdicts are; `problem.promised` says which are a promise."""
         return {p.task_id: p.strength for p in self._problems}
 
-    def lint(self) -> list[str]:
-        """List what is legal but worth knowing: a prompt that shows every test, a missing reference solution."""
-        return [f"{p.task_id}: {remark}" for p in self._problems for remark in _remarks(p)]
+    def lint(self, executor: Executor | None = None, *, null_answers: bool = True) -> list[str]:
+        """List what is legal but worth knowing, a line each, in the order of the problems.
+
+        From the problems alone: a prompt that shows every test, a missing reference solution, tests that assert
+        nothing, and tests that are not proven to be judged split, with the line that decided and a rewrite. By running
+        `codeeval.null_answers`: tests that pass an answer which does nothing.
+
+        Args:
+            executor: runs the null answers; by default a `LocalExecutor` that lives for this call.
+            null_answers: whether they are run; some seven programs per problem.
+
+        Raises:
+            ExecutionError: programs can't be executed here; `null_answers=False` runs none.
+        """
+        # Not imported: what runs programs stands above this module.
+        passing = sys.modules["codeeval"].null_answers(self, executor) if null_answers and len(self) else {}
+        return [
+            f"{p.task_id}: {remark}" for p in self._problems for remark in (*_remarks(p), *passing.get(p.task_id, ()))
+        ]
 
     def _check_knows(self, truth: GroundTruth) -> None:
         for problem in self._problems:
@@ -586,6 +652,8 @@ def _remarks(problem: Problem) -> Iterator[str]:
     if not problem.has_canonical_solution:
         yield "no canonical solution, so nothing shows that its tests can be passed"
     for name, suite in problem.suites.items():
+        if reason := reason_of(suite):
+            yield f"suite {name!r} is judged {standing_of(suite)}, not proven to be split: {reason}"
         if isinstance(suite, ScriptSuite):
             asserts = [ast.unparse(n) for n in ast.walk(ast.parse(suite.source)) if isinstance(n, ast.Assert)]
             shown = "".join(problem.prompt.split())
@@ -598,13 +666,17 @@ def _remarks(problem: Problem) -> Iterator[str]:
 def _plain(value: Any) -> Any:
     """Turn nested values into JSON data whose text is the same in every process."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
-        return {"": type(value).__name__, **fields}
+        # What is not compared tells of a value and is no part of it; a promise is, where one was made.
+        known = (f for f in dataclasses.fields(value) if f.compare and (f.name, getattr(value, f.name)) != _NO_PROMISE)
+        return {"": type(value).__name__, **{f.name: _plain(getattr(value, f.name)) for f in known}}
     if isinstance(value, Mapping):
         return {str(k): _plain(v) for k, v in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(v) for v in value]
     return value if isinstance(value, str | int | float | bool | None) else repr(value)
+
+
+_NO_PROMISE = ("promised", False)
 
 
 def _rebuild(fields: dict[str, Any]) -> Problem:

@@ -15,7 +15,19 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Literal, Self
 
-__all__ = ["Check", "Execution", "Limits", "Network", "Program", "Status", "Strength", "TestResult"]
+__all__ = [
+    "STANDINGS",
+    "Check",
+    "Execution",
+    "Limits",
+    "Network",
+    "Program",
+    "Status",
+    "Strength",
+    "TestResult",
+    "standing",
+    "standing_named",
+]
 
 Network = Literal["none", "loopback", "host"]
 
@@ -29,6 +41,26 @@ class Strength(StrEnum):
     """The tests run in the judge and call the candidate through a proxy: the candidate never holds a test."""
     SAME_BOX = "same box"
     """The tests run beside the candidate: tampering shows, but no in-process scheme can exclude it."""
+
+
+STANDINGS: tuple[str, ...] = ("values out", "split", "split (promised)", "same box")
+"""Strengths as they are shown and asked for, strongest first: what is proven ranks before what is promised."""
+
+
+def standing(strength: Strength, promised: bool) -> str:
+    """Return a strength as it is shown, one of `STANDINGS`: a promise is never shown as proven."""
+    return f"{strength.value} (promised)" if promised and strength is Strength.SPLIT else strength.value
+
+
+def standing_named(what: str, value: Strength | str) -> str:
+    """Return the one of `STANDINGS` that an argument names; `what` is the argument.
+
+    Raises:
+        ValueError: there is no such strength.
+    """
+    if value not in STANDINGS:
+        raise ValueError(f"{what} must be one of {', '.join(map(repr, STANDINGS))}, but got {value!r:.80}")
+    return str(value)
 
 
 class Status(StrEnum):
@@ -111,7 +143,8 @@ class Check:
     of tests, of which `names` are run."""
     strength: Strength
     promised: bool = False
-    "Whether the strength is the author's promise, where no proof was found."
+    """Whether the author promised that the tests may be judged at this strength (`strength="split"`), where no proof
+    was found. Every execution tells it."""
     source: str = ""
     "The tests."
     setup: str = ""
@@ -176,6 +209,8 @@ class Program:
         if self.check is not None:
             check = _fields(self.check)
             check["modules"], check["parameters"] = dict(check["modules"]), dict(check["parameters"])
+            if not self.check.promised:
+                del check["promised"]  # nearly always: digests are the same as of programs that know no promises
         return {
             "language": self.language,
             "files": dict(self.files),
@@ -232,6 +267,9 @@ class Execution:
     answers: str = ""
     "What each call gave, in the codec's JSON, where the comparison is `record`."
     strength: Strength = Strength.SAME_BOX
+    "What it would take to forge a pass."
+    promised: bool = False
+    "Whether this strength is the author's promise; otherwise it is proven, or holds by construction."
     uncarried: str = ""
     """The type of an answer that could not be carried to the tests, where they failed in split judging: the answer may
     be right in plain Python."""
@@ -247,6 +285,11 @@ class Execution:
     def judged(self) -> bool:
         """Whether this is a verdict on the candidate rather than a fault of ours."""
         return self.status.is_judged
+
+    @property
+    def standing(self) -> str:
+        """The strength as it is shown, one of `STANDINGS`: `split`, or `split (promised)`."""
+        return standing(self.strength, self.promised)
 
     def to_dict(self) -> dict[str, Any]:
         """Give this execution as plain JSON data; fields at their defaults are left out."""
@@ -293,6 +336,7 @@ _PLAIN_FIELDS: dict[str, Any] = {
     "stderr": "",
     "truncated": False,
     "answers": "",
+    "promised": False,
     "uncarried": "",
     "message": "",
 }

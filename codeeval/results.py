@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,7 +20,7 @@ from codeeval._arguments import similar_id
 from codeeval._tables import plural
 from codeeval.card import report_card
 from codeeval.errors import require
-from codeeval.program import Execution, Status
+from codeeval.program import STANDINGS, Execution, Status
 from codeeval.sample import Attempt
 
 __all__ = ["Estimate", "Results", "Tags", "TaskSummary", "Verdicts"]
@@ -248,6 +249,19 @@ class Results:
         counts = np.bincount(status[status >= 0], minlength=len(_STATUSES)).tolist()
         return {status.value: count for status, count in zip(_STATUSES, counts, strict=True) if count}
 
+    def strength_counts(self) -> dict[str, int]:
+        """Count problems by the weakest strength at which an attempt of theirs was judged, strongest first.
+
+        The names are those of `codeeval.program.STANDINGS`, so that what is promised is counted apart from what is
+        proven. Problems without an attempt are not counted.
+        """
+        weakest: dict[str, int] = {}
+        for attempt in self.attempts:
+            task_id = attempt.sample.task_id
+            weakest[task_id] = max(weakest.get(task_id, 0), STANDINGS.index(attempt.standing))
+        counts = Counter(weakest.values())
+        return {name: counts[rank] for rank, name in enumerate(STANDINGS) if counts[rank]}
+
     def subset(self, task_ids: Iterable[str]) -> Results:
         """Give these problems alone, in the order of this set, without metrics: those are to be computed anew.
 
@@ -334,7 +348,8 @@ class Results:
         """Give one row per attempt as plain data, in the attempts' order.
 
         `passed` is None where there is no verdict; `status` is that of all suites together (see `statuses`), and where
-        there are several, each has its own in a column `status.` and its name. CPU and wall seconds are those of all
+        there are several, each has its own in a column `status.` and its name. `strength` is the weakest of its suites,
+        one of `codeeval.program.STANDINGS`. CPU and wall seconds are those of all
         suites, `message` is the first that a suite has which did not pass.
         """
         suites = self.suites if len(self.suites) > 1 else ()
@@ -345,6 +360,7 @@ class Results:
                 "passed": attempt.passed if attempt.judged else None,
                 "status": None if status is None else status.value,
                 **{f"status.{suite}": _value_of(attempt.executions.get(suite)) for suite in suites},
+                "strength": attempt.standing,
                 "cpu_s": _cpu_s(attempt),
                 "wall_s": sum(e.wall_s for e in attempt.executions.values()),
                 "peak_memory_bytes": max((e.peak_memory_bytes for e in attempt.executions.values()), default=0),
@@ -382,6 +398,7 @@ class Results:
             "problems": {"scored": self.n_scored, "of": len(self.task_ids)},
             "attempts": {"judged": int(n.sum()), "passed": int(c.sum()), "not_judged": self.n_unjudged},
             "status": self.status_counts(),
+            "strength": self.strength_counts(),
             "card": report_card(self).to_dict(),
             **({"flaky": list(self.flaky)} if self.flaky else {}),
             **({"ground_truth": self.ground_truth} if self.ground_truth is not None else {}),

@@ -642,7 +642,7 @@ _DIGEST_CHARS = 16
 def _tags(problems: ProblemSet) -> dict[str, Tags]:
     """Give what scores can be broken down by: each problem's language and what is short in its metadata."""
     return {
-        problem.task_id: {"language": problem.language}
+        problem.task_id: {"language": problem.language, "strength": problem.standing}
         | {name: tag for name, value in problem.metadata.items() if (tag := _tag(value)) is not None}
         for problem in problems
     }

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from codeeval.program import Execution
+from codeeval.program import STANDINGS, Execution
 
 __all__ = ["Attempt", "Sample"]
 
@@ -52,6 +52,11 @@ class Attempt:
     def passed(self) -> bool:
         """Whether every suite passed."""
         return bool(self.executions) and all(execution.passed for execution in self.executions.values())
+
+    @property
+    def standing(self) -> str:
+        """The weakest strength of its executions as it is shown, one of `codeeval.program.STANDINGS`."""
+        return max((e.standing for e in self.executions.values()), key=STANDINGS.index, default=STANDINGS[-1])
 
     @property
     def is_flaky(self) -> bool:

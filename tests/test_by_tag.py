@@ -127,7 +127,7 @@ class TestTagsOfProblems:
 
         results = evaluated(metadata, tmp_path / "run")
 
-        expected = {"language": "python", **metadata, "libs": ["numpy"], "kinds": ["a", "b"]}
+        expected = {"language": "python", "strength": "split", **metadata, "libs": ["numpy"], "kinds": ["a", "b"]}
         assert results["pass@1[level=easy]"].value == 1.0
         assert results.tags == {"t/0": expected}
         assert ce.load_results(tmp_path / "run").tags == {"t/0": expected}
@@ -136,7 +136,7 @@ class TestTagsOfProblems:
     def test_texts_tables_and_other_things_to_look_at_are_no_tags(self) -> None:
         metadata = {"doc": "x" * 101, "table": {"a": 1}, "none": None, "mixed": ["a", 1], "nan": float("nan")}
 
-        assert evaluated(metadata, None).tags == {"t/0": {"language": "python"}}
+        assert evaluated(metadata, None).tags == {"t/0": {"language": "python", "strength": "split"}}
 
     def test_a_run_of_before_there_were_tags_has_none(self, tmp_path: Path) -> None:
         evaluated({"level": "easy"}, tmp_path / "run")

@@ -16,7 +16,7 @@ from codeeval._display.failures import attempt_html
 from codeeval._display.theme import FAINT, HEADING, TITLE, Markup, box, table, together, warning
 from codeeval._display.untrusted import escaped, line
 from codeeval._tables import plural
-from codeeval.card import NOT_RECORDED, ground_truth_line, isolation, lacking_line
+from codeeval.card import NOT_RECORDED, ground_truth_line, isolation, lacking_line, strength_line
 from codeeval.program import Status
 from codeeval.sample import Attempt
 
@@ -122,6 +122,7 @@ def _report(results: Results) -> _Report:
         facts=[
             ("samples", _samples(n[n > 0].tolist(), judged=int(n.sum()))),
             *_status_facts(results),
+            *_strength_facts(results),
             *_ground_truth_facts(results.manifest),
             *_slowest_facts(results),
             *_isolation_facts(results.manifest),
@@ -205,6 +206,12 @@ def _samples(judged_by_problem: list[int], *, judged: int) -> str:
 def _status_facts(results: Results) -> list[tuple[str, str]]:
     judged = {status: count for status, count in _statuses(results).items() if status.is_judged}
     return [("status", " · ".join(_status_shares(judged)))] if judged else []
+
+
+def _strength_facts(results: Results) -> list[tuple[str, str]]:
+    """Return how strong the verdicts are, where codeeval made them."""
+    said = strength_line(results)
+    return [("strength", said)] if said else []
 
 
 def _statuses(results: Results) -> dict[Status, int]:

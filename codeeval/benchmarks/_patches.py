@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from codeeval.errors import require
 from codeeval.problem import Problem
 from codeeval.program import Limits, Program, Strength
-from codeeval.suites import Suite
+from codeeval.suites import Suite, is_promised, reason_of
 from codeeval.suites.base import Task
 
 __all__ = ["NOTATIONS", "Notation", "PatchSuite", "patched"]
@@ -55,6 +55,16 @@ class PatchSuite:
     def strength(self) -> Strength:
         """What it would take to forge a pass."""
         return self.tests.strength
+
+    @property
+    def promised(self) -> bool:
+        """Whether that is a promise."""
+        return is_promised(self.tests)
+
+    @property
+    def strength_reason(self) -> str:
+        """Why split is not proven, and a rewrite."""
+        return reason_of(self.tests)
 
     def program(self, code: str, *, problem: Task, limits: Limits) -> Program:
         """Give the program that judges the patched code; see `Suite.program`."""

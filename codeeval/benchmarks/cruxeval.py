@@ -17,7 +17,7 @@ from typing import Literal
 from codeeval.data import CachedFile, HubFile, Place, Row, Source, UrlFile, fetch
 from codeeval.problem import Problem, ProblemSet
 from codeeval.program import Limits, Program, Strength
-from codeeval.suites import ScriptSuite, Task
+from codeeval.suites import ScriptSuite, Task, is_promised, reason_of
 
 __all__ = ["AnswerSuite", "cruxeval_input", "cruxeval_output"]
 
@@ -78,6 +78,16 @@ class AnswerSuite:
     def strength(self) -> Strength:
         """What it would take to forge a pass."""
         return self.tests.strength
+
+    @property
+    def promised(self) -> bool:
+        """Whether that is a promise."""
+        return is_promised(self.tests)
+
+    @property
+    def strength_reason(self) -> str:
+        """Why split is not proven, and a rewrite."""
+        return reason_of(self.tests)
 
     def program(self, code: str, *, problem: Task, limits: Limits) -> Program:
         """Give the program that evaluates the answer; see `Suite.program`."""

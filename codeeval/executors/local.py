@@ -590,8 +590,9 @@ def _stop_all(workers: set[Worker], pid: int) -> None:
 
 
 def _without_verdict(status: Status, program: Program, message: str) -> Execution:
-    strength = program.check.strength if program.check else Strength.SAME_BOX
-    return Execution(status=status, strength=strength, message=message)
+    check = program.check
+    strength, promised = (check.strength, check.promised) if check else (Strength.SAME_BOX, False)
+    return Execution(status=status, strength=strength, promised=promised, message=message)
 
 
 def _is_plain_python(program: Program) -> bool:

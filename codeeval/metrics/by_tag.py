@@ -19,9 +19,10 @@ logger = logging.getLogger("codeeval")
 class ByTag:
     """A metric for each value of a tag: `ByTag(PassAtK(1), "difficulty")` gives `pass@1[difficulty=easy]` and so on.
 
-    Tags are the problems' short metadata and their `language`; see `Results.tags`. Where a tag is a list, as the
-    libraries that a problem needs, the problem counts under each of its values, so groups may overlap. Problems without
-    the tag are in no group. Groups are small: look at their intervals, and don't look for the best of many.
+    Tags are the problems' short metadata, their `language` and the `strength` of their verdicts; see `Results.tags`.
+    Where a tag is a list, as the libraries that a problem needs, the problem counts under each of its values, so groups
+    may overlap. Problems without the tag are in no group. Groups are small: look at their intervals, and don't look for
+    the best of many.
 
     Args:
         metric: what is computed for each group.

@@ -7,7 +7,7 @@ import re
 import signal
 from typing import Any, Dict, NamedTuple, Optional, Tuple
 
-__all__ = ["CommandEnd", "Facts", "classify", "classify_command"]
+__all__ = ["CommandEnd", "Facts", "classify", "classify_command", "told_strength"]
 
 
 class Facts(NamedTuple):
@@ -88,6 +88,14 @@ def classify(facts: Facts) -> Tuple[str, str]:
     if facts.passed:
         return "passed", ""
     return "sandbox_error", "the judge came to no verdict"
+
+
+def told_strength(check: Optional[Dict[str, Any]]) -> Dict[str, Any]:
+    """Return what an execution says of its strength: how strong, and, where it is so, that this is promised only."""
+    if check is None:
+        return {"strength": "same box"}
+    row = {"strength": check["strength"]}
+    return {**row, "promised": True} if check.get("promised") else row
 
 
 def _classify_death(facts: Facts) -> Tuple[str, str]:

@@ -127,7 +127,7 @@ class Judge:
         except NoBox as refused:
             self.is_worn = True  # the next worker may have better luck
             message = "no box can be had: %s" % refused
-            return {"status": "sandbox_error", "strength": _strength(program), "message": message}
+            return {"status": "sandbox_error", **_classify.told_strength(program["check"]), "message": message}
         except ZygoteLost as lost:
             if not (lost.started and self.has_new_memory_kills()):
                 raise
@@ -136,7 +136,7 @@ class Judge:
         message = "was killed, and its worker with it, when its processes held more memory than they may together"
         return {
             "status": "memory_exceeded",
-            "strength": _strength(program),
+            **_classify.told_strength(program["check"]),
             "tests": [["0", False, message]],
             "message": message,
         }
@@ -150,13 +150,13 @@ class Judge:
         if not unmet and kind not in _CHECKS and kind not in _BATCHES:
             unmet = "there is no judging of %r at the strength %r" % kind
         if unmet:
-            return {"status": "sandbox_error", "strength": check["strength"], "message": unmet}
+            return {"status": "sandbox_error", **_classify.told_strength(check), "message": unmet}
         if kind in _BATCHES:
             try:
                 return _BATCHES[kind](self, program)
             except Exception as error:  # a checker that does not load, say: no fault of the candidate's
                 message = "the check can't be used: %s: %s" % (type(error).__name__, bounded(str, error))
-                return {"status": "sandbox_error", "strength": check["strength"], "message": message}
+                return {"status": "sandbox_error", **_classify.told_strength(check), "message": message}
         tests = _CHECKS[kind]
         box = self._run(tests, program, check, program["limits"])
         if box.facts.get("misjudged"):
@@ -277,7 +277,7 @@ class Judge:
         status, message = _classify.classify(facts)
         row: Dict[str, Any] = {
             "status": status,
-            "strength": check["strength"],
+            **_classify.told_strength(check),
             "cpu_s": round(cpu_s, 6),
             "wall_s": round(box.wall_s, 6),
             "peak_memory_bytes": peak,
@@ -452,10 +452,6 @@ class Judge:
                 "strength='same box'" % box.uncarried
             )
         return "; ".join(parts)
-
-
-def _strength(program: Dict[str, Any]) -> str:
-    return str((program["check"] or {"strength": "same box"})["strength"])
 
 
 # ------------------------------------------------------------------------------------------------ split judging

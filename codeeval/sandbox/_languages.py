@@ -235,7 +235,7 @@ class CompilerCaches:
 def judge_language(judge: Any, program: Dict[str, Any]) -> Dict[str, Any]:
     """Build one program and run it, give its execution as `Execution.to_dict` would."""
     row, _ = run_language(judge, program, program["limits"], program["stdin"].encode("utf-8", "surrogatepass"))
-    row["strength"] = program["check"]["strength"]
+    row.update(_classify.told_strength(program["check"]))
     passed, message = row["status"] == "passed", row.get("message", "")
     row["tests"] = [["0", passed, message] if message else ["0", passed]]
     return row

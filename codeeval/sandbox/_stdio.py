@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
-from codeeval.sandbox import _comparisons, _languages
+from codeeval.sandbox import _classify, _comparisons, _languages
 from codeeval.sandbox._box import Box
 from codeeval.sandbox._calls import Verdict, load_checker, load_values, test_wall_s, told
 from codeeval.sandbox._candidate import Candidate, bounded
@@ -35,7 +35,7 @@ def judge_stdio(judge: Any, program: Dict[str, Any]) -> Dict[str, Any]:
         run = _Run()
         if program.get("recipe"):
             row, run.box = _languages.run_language(judge, program, left, stdin)
-            row.update(strength=check["strength"], tests=[])
+            row.update(_classify.told_strength(check), tests=[])
         else:
             row = judge.run(program, check, left, run.conduct, stdin)
         if row["status"] == "sandbox_error":

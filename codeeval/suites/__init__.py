@@ -7,7 +7,7 @@ names how an answer is compared with the
 expected one.
 """
 
-from codeeval.suites.base import Suite, Task
+from codeeval.suites.base import Suite, Task, is_promised, reason_of, standing_of
 from codeeval.suites.calls import CallSuite
 from codeeval.suites.oracle import Oracle
 from codeeval.suites.script import ScriptSuite
@@ -24,4 +24,7 @@ __all__ = [
     "Suite",
     "Task",
     "UnittestSuite",
+    "is_promised",
+    "reason_of",
+    "standing_of",
 ]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
-from codeeval.program import Limits, Program, Strength
+from codeeval.program import Limits, Program, Strength, standing
 
-__all__ = ["MAIN", "Suite", "Task"]
+__all__ = ["MAIN", "Suite", "Task", "is_promised", "reason_of", "standing_of"]
 
 #: What the file with the candidate's code is called.
 MAIN = "candidate.py"
@@ -29,7 +29,11 @@ class Task(Protocol):
 
 @runtime_checkable
 class Suite(Protocol):
-    """Tests as a value: turns a candidate's code into a program that can be run and judged."""
+    """Tests as a value: turns a candidate's code into a program that can be run and judged.
+
+    A suite may also have `promised` (whether its strength is the author's promise, which its programs' checks then say
+    too) and `strength_reason` (why split is not proven, and a rewrite).
+    """
 
     @property
     def strength(self) -> Strength:
@@ -37,3 +41,18 @@ class Suite(Protocol):
 
     def program(self, code: str, *, problem: Task, limits: Limits) -> Program:
         """Give the program that judges `code`, which is the whole source text of the candidate."""
+
+
+def is_promised(suite: Suite) -> bool:
+    """Return whether a suite's strength is its author's promise: `promised`, an optional part of the port."""
+    return bool(getattr(suite, "promised", False))
+
+
+def reason_of(suite: Suite) -> str:
+    """Return why a suite is not proven to be judged split: `strength_reason`, an optional part of the port."""
+    return str(getattr(suite, "strength_reason", ""))
+
+
+def standing_of(suite: Suite) -> str:
+    """Return a suite's strength as it is shown, one of `codeeval.program.STANDINGS`."""
+    return standing(suite.strength, is_promised(suite))

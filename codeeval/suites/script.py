@@ -40,7 +40,7 @@ class ScriptSuite:
     strength: Strength = Strength.SAME_BOX
     promised: bool = False
     "Whether it is split because the author says so, without a proof."
-    strength_reason: str = ""
+    strength_reason: str = field(default="", compare=False)
     "Why these tests are not proven: the first line that is outside, and how to write it so that it is inside."
     names: tuple[str, ...] = ()
     modules: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
