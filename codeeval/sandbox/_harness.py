@@ -381,7 +381,7 @@ class _Child:
 
     def tests_namespace(self, how: Dict[str, Any]) -> Dict[str, Any]:
         """Return the namespace of tests that have a module of their own."""
-        module = types.ModuleType("tests")
+        module = types.ModuleType("__main__")
         sys.modules["tests"] = module
         namespace = module.__dict__
         for name, imported in how.get("modules", {}).items():
@@ -434,7 +434,7 @@ class _Child:
             return value
         _, code, name, qualname, modules, encoded = given
         cells, defaults, kwdefaults, used, annotations = _codec.decode(encoded, self.remote)
-        namespace = {"__name__": "tests", "__builtins__": builtins, **used}
+        namespace = {"__name__": "__main__", "__builtins__": builtins, **used}
         namespace.update((n, importlib.import_module(module)) for n, module in modules.items())
         closure = tuple(map(_cell, cells))
         function = types.FunctionType(marshal.loads(code), namespace, name, defaults, closure)  # noqa: S302  # the judge's

@@ -472,7 +472,7 @@ def _run_split(judge: Judge, box: Box, check: Dict[str, Any], program: Dict[str,
     _send(box, program, calls)
     exact, is_promised = frozenset(check["parameters"].get("reads", ())), bool(check.get("promised"))
     candidate = Candidate(box, calls, exact, is_promised)
-    namespace: Dict[str, Any] = {"__name__": "tests", **modules}
+    namespace: Dict[str, Any] = {"__name__": "__main__", **modules}
     if check["setup"]:
         exec(judge.code(check["setup"], "<setup>"), namespace)
     entry_point = check["entry_point"]

@@ -96,7 +96,7 @@ def calls_of(
             atoms = None
         held.append(_Held(first, atoms))
 
-    namespace: Dict[str, Any] = {"__name__": "tests", **modules}
+    namespace: Dict[str, Any] = {"__name__": "__main__", **modules}
     state = random.getstate()
     try:
         if setup:

@@ -44,11 +44,11 @@ class ScriptSuite:
     "Why these tests are not proven: the first line that is outside, and how to write it so that it is inside."
     names: tuple[str, ...] = ()
     modules: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    shared: bool = False
+    shared: bool = field(default=False, compare=False)
     "Whether tests and candidate need one namespace: the tests bind a name that the candidate reads."
-    reads: tuple[str, ...] = ()
+    reads: tuple[str, ...] = field(default=(), compare=False)
     "Properties of answers that the tests read and that not every copy has; see `Proof.reads`."
-    prefetch: str = field(default="", repr=False)
+    prefetch: str = field(default="", repr=False, compare=False)
     "A program that makes the calls which the tests make whatever a candidate answers; empty: none are known."
 
     @classmethod
@@ -90,6 +90,8 @@ class ScriptSuite:
             _refuse_idle(tree, entry_point)
         setup = prompt if _is_python(prompt) else ""
         names, modules = _needs(source, entry_point, setup, canonical_solution or "")
+        classes = {n.name for n in _parse(setup).body if isinstance(n, ast.ClassDef)} - {entry_point} if setup else set()
+        names = tuple(sorted({*names, *(classes & _read_names(source))}))
         shared = not (_bound_names(source) - {"check"}).isdisjoint(
             _read_names(canonical_solution or setup) - {entry_point}
         )
