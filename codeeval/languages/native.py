@@ -46,6 +46,7 @@ CPP = Language(
     tools={"g++": ("g++", "c++")},
     build=("{g++}", "-std=c++17", "{main}", "-o", _PROGRAM),
     run=(_PROGRAM,),
+    native=True,
     ending=Ending(
         memory=r"std::bad_alloc|cc1plus: out of memory|virtual memory exhausted",
         assertion=r"Assertion .* failed|^terminate called ",
@@ -95,6 +96,7 @@ D = Language(
     tools={"ldc2": ("ldc2", "dmd")},
     build=("{ldc2}", "-unittest", "-main", "-of=" + _PROGRAM, "{main}"),
     run=(_PROGRAM,),
+    native=True,
     readable=("/etc/ldc2.conf", "/etc/ldc2", "/etc/dmd.conf"),
     ending=Ending(
         memory=r"OutOfMemoryError|Memory allocation failed",
@@ -269,6 +271,7 @@ RUST = Language(
     # No -O: it would take away the checks for overflow, on which some tests rely.
     build=("{rustc}", "{main}", "-o", _PROGRAM),
     run=(_PROGRAM,),
+    native=True,
     run_limits=Limits(cpu_s=5, wall_s=30),
     ending=Ending(
         memory=r"^memory allocation of \d+ bytes failed|capacity overflow|LLVM ERROR: out of memory",
@@ -316,6 +319,7 @@ SWIFT = Language(
     tools={"swiftc": ("swiftc",)},
     build=("{swiftc}", "{main}", "-o", _PROGRAM),
     run=(_PROGRAM,),
+    native=True,
     build_limits=Limits(cpu_s=45, wall_s=180, processes=64, threads=256),
     run_limits=Limits(cpu_s=5, wall_s=30),
     ending=Ending(

@@ -20,6 +20,7 @@ from codeeval.program import Limits
 __all__ = ["Ending", "Language", "SelfTest"]
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
+_USUAL_STACK_BYTES = 8 << 20
 _COMMANDS = tuple(f"Language.{name}" for name in ("sysroot", "build", "second_build", "run", "version"))
 #: What command lines may name beside tools and files.
 _WORDS = ("main", "stem", "out", "heap_mib")
@@ -117,6 +118,9 @@ class Language:
     build_limits: Limits = field(default_factory=lambda: Limits(cpu_s=30, wall_s=120, processes=64, threads=256))
     run_limits: Limits = field(default_factory=lambda: Limits(cpu_s=15, wall_s=60))
     "What a program needs at least in processes and threads, and the limits that its benchmarks give it otherwise."
+    native: bool = False
+    """Whether `run` starts the program itself, compiled to machine code, whose main thread lives on the stack that the
+    system gives it: it then gets `Limits.stack_bytes`."""
     env: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
     """Environment variables beyond the few that all programs get, filled in; `{box}` is the work directory. One that
     names an optional library is left out where there is none."""
@@ -167,6 +171,7 @@ class Language:
             _want(isinstance(getattr(self, name), Limits), f"Language.{name}", "Limits(…)", getattr(self, name))
         _want(isinstance(self.ending, Ending), "Language.ending", "Ending(…)", self.ending)
         _want(isinstance(self.self_test, SelfTest), "Language.self_test", "SelfTest(…)", self.self_test)
+        _want(isinstance(self.native, bool), "Language.native", "True or False", self.native)
         _want(isinstance(self.is_verified, bool), "Language.is_verified", "True or False", self.is_verified)
         if self.epilogue and _TOKEN not in self.epilogue:
             raise ValueError(
@@ -210,6 +215,11 @@ class Language:
     def seal(self, tests: str, proof: str) -> str:
         """Put the epilogue behind tests, so that they print `proof` where they end."""
         return f"{tests.rstrip()}\n{self.epilogue.replace(_TOKEN, proof)}\n"
+
+    @property
+    def test_limits(self) -> Limits:
+        """The limits of the self-test: those of a run, but with no larger stack than any machine gives."""
+        return dataclasses.replace(self.run_limits, stack_bytes=_USUAL_STACK_BYTES)
 
     def under(self, protocol: str) -> Language:
         """Give the record as a protocol wants it; a protocol that it does not know changes nothing."""

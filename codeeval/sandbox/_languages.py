@@ -39,11 +39,19 @@ _PREPARED = re.compile(re.escape(_root.PREPARED) + "/|internal compiler error")
 class Stage:
     """One command in its own box, and what became of it."""
 
-    def __init__(self, judge: Any, order: Dict[str, Any], limits: Dict[str, Any], archive: int, stdin: bytes = b""):
+    def __init__(
+        self,
+        judge: Any,
+        order: Dict[str, Any],
+        limits: Dict[str, Any],
+        archive: int,
+        stdin: bytes = b"",
+        is_native: bool = False,
+    ):
         # What has to be written before the command starts is not for it to choose.
         largest = max([os.fstat(archive).st_size, *(4 * len(text) for text in order["files"].values())])
         limits = {**limits, "file_bytes": max(limits["file_bytes"], largest)}
-        box: Box = judge.new_box(limits, stdin, archive, bool(order["collect"]))
+        box: Box = judge.new_box(limits, stdin, archive, bool(order["collect"]), is_native)
         reply: List[Any] = []
         try:
             box.send({**order, "reaper": box.has_reaper})
@@ -299,7 +307,7 @@ def _run_one(
             return row, None
         order["unpack"] = _command.OUT
         archive = build.archive
-    stage = Stage(judge, order, limits, archive, stdin)
+    stage = Stage(judge, order, limits, archive, stdin, recipe["native"])
     if stage.is_unprepared and argv is not None and build is not None and build.is_warm:
         judge.builds.drop(_key(program, recipe, argv))
         return _run_one(judge, {**program, "recipe": {**recipe, "warm": None}}, argv, limits, stdin)
