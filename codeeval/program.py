@@ -79,9 +79,9 @@ class Limits:
     threads: int = 64
     "Threads that the program may have at a time, its first included; more where it may have more processes."
     stack_bytes: int = 1 << 28
-    """The stack of the main thread, at most `memory_bytes`: of a program that was compiled to machine code, as contests
-    give it, and of a Python program that may have no further processes. Other threads have what their runtime gives
-    them. Interpreters and virtual machines get the 8 MiB of a usual shell, which is no matter of this limit."""
+    """The stack of the main thread, at most `memory_bytes`: of a program without threads that was compiled to machine
+    code, as contests give it, and of a Python program that may have no further processes. All others have the 8 MiB of
+    a usual shell, whatever the caller's shell has."""
     digits: int | None = None
     """The largest number of decimal digits that Python converts between `int` and `str`. `None`: no limit in programs
     that read stdin, and CPython's default (4,300) in all others; 0: no limit. Other languages have none."""

@@ -27,7 +27,10 @@ int f(int n) { volatile char room[200]; room[0] = 0; return n == 0 ? room[0] : 1
 int main() { int n; if (std::scanf("%d", &n) == 1) std::printf("%d\\n", f(n)); }
 """,
     "rust": """
-fn f(n: u64) -> u64 { let room = std::hint::black_box([0u8; 200]); if n == 0 { 0 } else { 1 + f(n - 1) + room[0] as u64 } }
+fn f(n: u64) -> u64 {
+    let room = std::hint::black_box([0u8; 200]);
+    if n == 0 { 0 } else { 1 + f(n - 1) + room[0] as u64 }
+}
 fn main() {
     let mut line = String::new();
     std::io::stdin().read_line(&mut line).unwrap();
@@ -36,7 +39,10 @@ fn main() {
 """,
     "d": """
 import std.stdio, std.conv, std.string;
-long f(long n) { ubyte[200] room = 0; if (n == 0) return room[0]; room[n % 200] = 0; return 1 + f(n - 1) + room[n % 200]; }
+long f(long n) {
+    ubyte[200] room = 0;
+    return n == 0 ? room[n] : 1 + f(n - 1) + room[n % 200];
+}
 void main() { writeln(f(readln.strip.to!long)); }
 """,
 }
@@ -78,6 +84,17 @@ void main() {
 }
 """,
 }
+#: D's collector asks where the stack ends, and must see all that is on it.
+COLLECTED = """
+import std.stdio, core.memory;
+void main() {
+    int[][] keep;
+    foreach (i; 0 .. 2000) { keep ~= [i]; auto rubbish = new ubyte[](10_000); if (i % 100 == 0) GC.collect(); }
+    long sum = 0;
+    foreach (one; keep) sum += one[0];
+    writeln(sum);
+}
+"""
 PYTHON_THREADS = """
 import threading
 gate = threading.Barrier(41)
@@ -147,6 +164,14 @@ def test_a_large_stack_of_the_main_thread_leaves_room_for_other_threads(executor
     need(language)
 
     execution = executor.run(program(THREADS[language], "", "40\n", language))
+
+    assert outcome(execution) == PASSED
+
+
+def test_a_runtime_finds_all_of_the_stack(executor: LocalExecutor) -> None:
+    need("d")
+
+    execution = executor.run(program(COLLECTED, "", "1999000\n", "d"))
 
     assert outcome(execution) == PASSED
 
@@ -253,8 +278,8 @@ def test_a_function_has_cpythons_limit_of_digits_unless_it_is_told(
     """And so have its tests, wherever they run."""
     code = "def f(n):\n    return len(str(10 ** (n - 1)))\n"
     tests = f"assert f({longest}) == {longest}\nassert len(str(10 ** {longest - 1})) == {longest}\n"
-    fails = "try:\n    str(10 ** %d)\n    raise KeyError\nexcept ValueError:\n    pass\n" % longest
-    fails += "try:\n    f(%d)\n    raise KeyError\nexcept ValueError:\n    pass\n" % (longest + 1)
+    fails = f"try:\n    str(10 ** {longest})\n    raise KeyError\nexcept ValueError:\n    pass\n"
+    fails += f"try:\n    f({longest + 1})\n    raise KeyError\nexcept ValueError:\n    pass\n"
     problem = ce.Problem.from_test("t/0", "", tests + fails, "f", strength=strength, limits=limits)
 
     execution = executor.run(problem.suites["tests"].program(code, problem=problem, limits=limits))

@@ -47,6 +47,7 @@ CPP = Language(
     build=("{g++}", "-std=c++17", "{main}", "-o", _PROGRAM),
     run=(_PROGRAM,),
     native=True,
+    threading="_M_start_thread|pthread_create|thrd_create|GOMP_",
     ending=Ending(
         memory=r"std::bad_alloc|cc1plus: out of memory|virtual memory exhausted",
         assertion=r"Assertion .* failed|^terminate called ",
@@ -97,6 +98,7 @@ D = Language(
     build=("{ldc2}", "-unittest", "-main", "-of=" + _PROGRAM, "{main}"),
     run=(_PROGRAM,),
     native=True,
+    threading="_D4core6thread|_D3std11parallelism|_D3std11concurrency|pthread_create",
     readable=("/etc/ldc2.conf", "/etc/ldc2", "/etc/dmd.conf"),
     ending=Ending(
         memory=r"OutOfMemoryError|Memory allocation failed",

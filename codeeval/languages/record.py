@@ -55,15 +55,7 @@ class Ending:
     def __post_init__(self) -> None:
         _want(isinstance(self.exit_code, bool), "Ending.exit_code", "True or False", self.exit_code)
         for name in (f.name for f in dataclasses.fields(self) if f.name != "exit_code"):
-            pattern = getattr(self, name)
-            _want(isinstance(pattern, str), f"Ending.{name}", "a regular expression as a string", pattern)
-            try:
-                re.compile(pattern, re.MULTILINE)
-            except re.error as error:
-                raise ValueError(
-                    f"Ending.{name} must be a regular expression, but {pattern!r:.80} is none: {error}; put a "
-                    "backslash before characters that stand for themselves"
-                ) from error
+            _want_pattern(f"Ending.{name}", getattr(self, name))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +112,9 @@ class Language:
     "What a program needs at least in processes and threads, and the limits that its benchmarks give it otherwise."
     native: bool = False
     """Whether `run` starts the program itself, compiled to machine code, whose main thread lives on the stack that the
-    system gives it: it then gets `Limits.stack_bytes`."""
+    system gives it: that is `Limits.stack_bytes`, unless it starts threads whose stacks would then be as large."""
+    threading: str = ""
+    "Of a native program that starts such threads: a regular expression for what is then in it, a symbol's name say."
     env: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
     """Environment variables beyond the few that all programs get, filled in; `{box}` is the work directory. One that
     names an optional library is left out where there is none."""
@@ -171,6 +165,7 @@ class Language:
             _want(isinstance(getattr(self, name), Limits), f"Language.{name}", "Limits(…)", getattr(self, name))
         _want(isinstance(self.ending, Ending), "Language.ending", "Ending(…)", self.ending)
         _want(isinstance(self.self_test, SelfTest), "Language.self_test", "SelfTest(…)", self.self_test)
+        _want_pattern("Language.threading", self.threading)
         _want(isinstance(self.native, bool), "Language.native", "True or False", self.native)
         _want(isinstance(self.is_verified, bool), "Language.is_verified", "True or False", self.is_verified)
         if self.epilogue and _TOKEN not in self.epilogue:
@@ -244,6 +239,23 @@ def _want(is_right: bool, field_name: str, wanted: str, value: object) -> None:
     """
     if not is_right:
         raise TypeError(f"{field_name} must be {wanted}, but got {value!r:.80}")
+
+
+def _want_pattern(field_name: str, value: object) -> None:
+    """Refuse what is no regular expression.
+
+    Raises:
+        TypeError: it is no string.
+        ValueError: it can't be compiled.
+    """
+    _want(isinstance(value, str), field_name, "a regular expression as a string", value)
+    try:
+        re.compile(str(value), re.MULTILINE)
+    except re.error as error:
+        raise ValueError(
+            f"{field_name} must be a regular expression, but {value!r:.80} is none: {error}; put a backslash before "
+            "characters that stand for themselves"
+        ) from error
 
 
 def _is_named(value: object) -> bool:

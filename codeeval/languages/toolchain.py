@@ -53,6 +53,7 @@ class Toolchain:
             "builds": [fill(argv, words) for argv in builds if argv],
             "run": fill(record.run, words),
             "native": record.native,
+            "threading": record.threading,
             "build_limits": dataclasses.asdict(record.build_limits),
             "env": {"PATH": self.path, **_environment(record.env, words)},
             "ending": ending,

@@ -45,7 +45,6 @@ class Job:
         "Of the job that runs, where its first process is not the candidate's."
         self.own_filter: Optional[_seccomp.Filter] = None
         self.filters: Dict[Tuple[bool, bool], _seccomp.Filter] = {}
-        self.stack_filter: Optional[_seccomp.Filter] = None
 
     def prepare(self, wanted: "set[str]", held: List[str], refused: Dict[str, str]) -> None:
         """Find out, by doing, which layers a job can have.
@@ -156,7 +155,6 @@ class Job:
         tasks: int,
         stack_bytes: int,
         processes: bool,
-        command: bool,
         network: bool,
     ) -> None:
         """Enter the layers; what the kernel refuses now, after it granted it to a probe, is our fault and raises."""
@@ -176,8 +174,6 @@ class Job:
             # Without a user namespace, all that the user runs on this machine would count; in it, the zygote does too.
             tasks = tasks + 1 + self.is_settled if self.own_user else 0
             _rlimits.enter_job(cpu_s, memory_bytes, file_bytes, tasks, stack_bytes)
-            if command and stack_bytes != _rlimits.STACK_BYTES and self.stack_filter is not None:
-                self.stack_filter.enter()
         self.give_up(processes, network)
 
     def give_up(self, processes: bool, network: bool) -> None:
@@ -289,7 +285,6 @@ def _probe_seccomp(job: Job) -> Optional[str]:
             for processes in (False, True)
             for network in (False, True)
         }
-        large_stacks = _seccomp.for_large_stacks()
     except (OSError, AttributeError) as error:
         return str(error)
 
@@ -299,7 +294,7 @@ def _probe_seccomp(job: Job) -> Optional[str]:
 
     why = _namespaces.probe_job(job.flags, enter)
     if why is None:
-        job.own_filter, job.filters, job.stack_filter = own, filters, large_stacks
+        job.own_filter, job.filters = own, filters
     return why
 
 

@@ -14,7 +14,7 @@ import os
 import struct
 from typing import Dict, List, Sequence, Tuple
 
-__all__ = ["LAYERS", "Filter", "for_jobs", "for_judges", "for_large_stacks", "for_zygotes"]
+__all__ = ["LAYERS", "Filter", "for_jobs", "for_judges", "for_zygotes"]
 
 LAYERS = {"seccomp": "no new processes, sockets, mounts, tracing, keys or kernel programs"}
 
@@ -163,8 +163,6 @@ _MACHINES: Dict[str, Tuple[int, Dict[str, int]]] = {
 }
 #: Of setrlimit and prlimit64.
 _LIMITS = {"x86_64": (160, 302), "aarch64": (164, 261)}
-#: getrlimit.
-_GET_LIMIT = {"x86_64": 97, "aarch64": 163}
 #: sched_setparam, sched_setscheduler, sched_setaffinity, sched_setattr: the first argument names a process.
 _SCHEDULE = {"x86_64": (142, 144, 203, 314), "aarch64": (118, 119, 122, 274)}
 #: setpriority and ioprio_set: the first argument says what kind of thing the second one names, and one kind is a user.
@@ -268,40 +266,6 @@ def for_jobs(*, processes: bool, network: bool) -> Filter:
         OSError: there is no table for this machine.
     """
     return Filter([(_LOAD, 0, 0, _NUMBER), *_own(processes=processes, network=network)])
-
-
-def for_large_stacks() -> Filter:
-    """Refuse to tell how large the stack of the first thread may be.
-
-    When a program starts, the C library asks, and gives as much to every further thread, which is private writable
-    memory: sixteen threads with 256 MiB each are the whole of a limit of 4 GiB. Where it can't know, it takes the
-    machine's usual size, 2 MiB, as it does without a limit. What the kernel lets the first thread have stays.
-
-    Raises:
-        OSError: there is no table for this machine.
-    """
-    _table()
-    stack = 3  # RLIMIT_STACK
-    machine = os.uname().machine
-    return Filter(
-        [
-            (_LOAD, 0, 0, _NUMBER),
-            (_JUMP_EQUAL, 0, 4, _GET_LIMIT[machine]),
-            (_LOAD, 0, 0, _FIRST_ARGUMENT),
-            (_JUMP_EQUAL, 0, 1, stack),
-            (_RETURN, 0, 0, _ERRNO | errno.EPERM),
-            (_RETURN, 0, 0, _ALLOW),
-            (_JUMP_EQUAL, 0, 7, _LIMITS[machine][1]),
-            (_LOAD, 0, 0, _SECOND_ARGUMENT),
-            (_JUMP_EQUAL, 0, 5, stack),
-            (_LOAD, 0, 0, _THIRD_ARGUMENT),  # where the new limit lies; a null pointer sets none
-            (_JUMP_EQUAL, 0, 3, 0),
-            (_LOAD, 0, 0, _THIRD_ARGUMENT + 4),
-            (_JUMP_EQUAL, 0, 1, 0),
-            (_RETURN, 0, 0, _ERRNO | errno.EPERM),
-            (_RETURN, 0, 0, _ALLOW),
-        ]
-    )
 
 
 def _common() -> List[_Instruction]:

@@ -337,7 +337,7 @@ def _serve(channel: socket.socket, job: _job.Job, work: str, clean: Callable[[],
             if pid == 0 and not failed:
                 try:
                     _become(fds, _job.AHEAD_FD if job.rules is None else _job.RULES_FD)
-                    job.enter(cpu_s, memory_bytes, file_bytes, tasks, stack_bytes, processes, command, network)
+                    job.enter(cpu_s, memory_bytes, file_bytes, tasks, stack_bytes, processes, network)
                     _limit_digits(digits)
                     _harness.run(_job.SOCKET_FD, _job.AHEAD_FD, job.confine(alone, network))
                 finally:
