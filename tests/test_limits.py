@@ -344,3 +344,51 @@ def test_stack_and_digits_are_part_of_a_verdicts_identity(change: dict[str, int]
     usual = Program(files={"main.py": "x = 1"}, main="main.py")
 
     assert dataclasses.replace(usual, limits=Limits(**change)).digest() != usual.digest()  # type: ignore[arg-type]
+
+
+# ------------------------------------------------------------------------------------------------ memory, and texts
+
+BAD_ALLOC = "terminate called after throwing an instance of 'std::bad_alloc'"
+QUOTED = "Sure, here is the code\n#include <new>\n#include <iostream>\nint main() { std::cout << 7; }\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "status"),
+    [
+        (QUOTED, Status.COMPILE_ERROR),
+        (f'#error "{BAD_ALLOC}"\nint main() {{}}\n', Status.COMPILE_ERROR),
+        (f'#include <cstdio>\nint main() {{ std::puts("{BAD_ALLOC}"); return 1; }}\n', Status.FAILED),
+        (f'#include <cstdio>\nint main() {{ std::fputs("{BAD_ALLOC}\\n", stderr); return 134; }}\n', Status.FAILED),
+        (
+            f'#include <cstdio>\n#include <csignal>\nint main() {{ std::puts("{BAD_ALLOC}"); std::raise(11); }}\n',
+            "crashed",
+        ),
+        ("#include <new>\nint main() { throw std::bad_alloc(); }\n", Status.MEMORY_EXCEEDED),
+        (
+            '#include <cstdlib>\nint main() { return new char[std::strtoul("999999999999", 0, 10)] == 0; }\n',
+            "memory_exceeded",
+        ),
+    ],
+    ids=["prose", "#error", "stdout", "stderr", "crash", "thrown", "taken"],
+)
+def test_memory_is_to_blame_only_where_the_program_ended_for_want_of_it(
+    executor: LocalExecutor, code: str, status: str
+) -> None:
+    need("cpp")
+
+    assert executor.run(program(code, "", "7\n", "cpp")).status == status
+
+
+@pytest.mark.parametrize(
+    ("code", "status"),
+    [
+        ("import sys\nsys.exit('MemoryError')", Status.FAILED),
+        ("import sys\nprint('MemoryError: none', file=sys.stderr)\nsys.exit(1)", Status.FAILED),
+        ("raise MemoryError", Status.MEMORY_EXCEEDED),
+        ("x = bytearray(1 << 45)", Status.MEMORY_EXCEEDED),
+    ],
+)
+def test_a_python_program_that_only_prints_the_word_has_failed(
+    executor: LocalExecutor, code: str, status: Status
+) -> None:
+    assert executor.run(program(code, "", "7\n")).status is status

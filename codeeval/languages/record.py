@@ -46,7 +46,16 @@ class Ending:
     compile_stderr: str = ""
     "The same of stderr."
     memory: str = ""
-    "Of a program that failed, in either stream, or of a build: it ran out of memory."
+    "Of a program that failed, on stderr: its runtime says that there is no memory left."
+    memory_stdout: str = ""
+    "The same of stdout, where the runtime says it there."
+    memory_ends: tuple[int, ...] = ()
+    """How the runtime ends such a program: exit codes, and signals as negative numbers. Nothing else is taken for it,
+    whatever was printed; empty: any end that fails the program."""
+    build_memory: str = ""
+    "Of a build that failed, in either stream: the compiler had no memory left. It may quote the program: use `^`."
+    build_memory_ends: tuple[int, ...] = ()
+    "How the compiler ends then; as `memory_ends`."
     assertion: str = ""
     "Of a program that died of a signal, on stderr: an assertion ended it, as C's does."
     fault: str = ""
@@ -54,7 +63,12 @@ class Ending:
 
     def __post_init__(self) -> None:
         _want(isinstance(self.exit_code, bool), "Ending.exit_code", "True or False", self.exit_code)
-        for name in (f.name for f in dataclasses.fields(self) if f.name != "exit_code"):
+        numbers = ("memory_ends", "build_memory_ends")
+        for name in numbers:
+            ends = getattr(self, name)
+            is_right = isinstance(ends, tuple | list) and all(type(end) is int for end in ends)
+            _want(is_right, f"Ending.{name}", "a tuple of exit codes, and of signals as negative numbers", ends)
+        for name in (f.name for f in dataclasses.fields(self) if f.name not in ("exit_code", *numbers)):
             _want_pattern(f"Ending.{name}", getattr(self, name))
 
 

@@ -78,8 +78,12 @@ class _Run:
         if code is None or box is None or row["status"] not in ("early_exit", "passed"):
             return row["status"], row.get("message", "")
         if code:
-            error = bytes(box.output[box.err]).decode("utf-8", "replace").strip().rpartition("\n")[2]
-            status = "memory_exceeded" if error.startswith("MemoryError") else "failed"
+            told = (bytes(box.output[box.err]) + b"\n" + bytes(box.tails[box.err])).decode("utf-8", "replace").strip()
+            error = told.rpartition("\n")[2]
+            # As the interpreter ends where nobody caught it; whoever prints the word has not run out of anything.
+            is_uncaught = code == 1 and "Traceback (most recent call last):\n" in told
+            is_memory = is_uncaught and (error == "MemoryError" or error.startswith("MemoryError: "))
+            status = "memory_exceeded" if is_memory else "failed"
             return status, "exited with code %d%s" % (code, ": " + error[:300] if error else "")
         if box.written[box.out] > len(box.output[box.out]):
             return "output_exceeded", "printed more than limits.stdout_bytes"
