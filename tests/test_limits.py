@@ -8,10 +8,12 @@ import resource
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 import codeeval as ce
+from codeeval.cache import VerdictCache
 from codeeval.errors import ToolchainMissing
 from codeeval.executors.local import LocalExecutor
 from codeeval.languages.toolchain import find
@@ -196,6 +198,26 @@ def test_the_stack_of_the_caller_changes_no_verdict(mib: int) -> None:
     statuses = [execution.status for execution in found]
     assert statuses == [Status.PASSED, Status.CRASHED, *[Status.PASSED] * 4, Status.PASSED], found
     assert found[-1].stdout == "256\n"
+
+
+def test_a_stack_limit_of_the_caller_is_no_part_of_a_verdict(tmp_path: Path) -> None:
+    """A verdict that was found under 8 MiB holds without a limit, for it was not found under 8 MiB."""
+    need("cpp")
+    suite = ce.StdioSuite.of([(f"{DEPTH}\n", f"{DEPTH}\n")])
+    deep = ce.Problem(task_id="t/0", prompt="", style="completion", language="cpp", suites={"tests": suite})
+    sample = ce.Sample(task_id="t/0", completion=DEEP["cpp"])
+    values, identities = [], []
+
+    for limit in (8 << 20, 64 << 20):
+        with stack_of_caller(limit), LocalExecutor(workers=1) as executor, VerdictCache(tmp_path / "v") as cache:
+            results = ce.evaluate(
+                [deep], ce.RecordedSampler([sample]), executor, extract="continuation", cache=cache, progress=False
+            )
+            values.append(results["pass@1"].value)
+            identities.append(executor.identity(["cpp"]))
+
+    assert values == [1.0, 1.0]
+    assert identities[0] == identities[1]
 
 
 def test_the_stack_is_a_limit_of_the_problem(executor: LocalExecutor) -> None:
