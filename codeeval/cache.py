@@ -1,8 +1,8 @@
 """The verdict cache: executions by what they depend on, shared by the runs of one user.
 
-A key is the sha256 of the program's digest (code, check, limits, protocol) and the executor's fingerprint
-(interpreter, toolchains, our version), so a verdict is reused for exactly the same question only. The cache is a
-convenience: when its file is damaged, locked or read-only, that is said once and runs go on without it.
+A key is the sha256 of the program's digest (code, check, limits, protocol) and the executor's identity (interpreter,
+toolchains, our version, every file that programs can read), so a verdict is reused for exactly the same question only.
+The cache is a convenience: when its file is damaged, locked or read-only, that is said once and runs go on without it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _T = TypeVar("_T")
 
 
 class VerdictCache:
-    """Executions by program digest and executor fingerprint, in a SQLite file that many processes may use at once.
+    """Executions by program digest and executor identity, in a SQLite file that many processes may use at once.
 
     Writes are gathered and committed in batches. When the file grows beyond `max_bytes` the least recently used
     verdicts go. Nothing here raises for want of a working file.
@@ -49,11 +49,11 @@ class VerdictCache:
         self._written_at = time.monotonic()
         self._is_broken = False
 
-    def get(self, digest: str, fingerprint: str) -> Execution | None:
-        """Give the execution of the program with this digest under an executor with this fingerprint, or None."""
-        if not fingerprint or not self._is_usable():
+    def get(self, digest: str, identity: str) -> Execution | None:
+        """Give the execution of the program with this digest under an executor with this identity, or None."""
+        if not identity or not self._is_usable():
             return None
-        key = _key(digest, fingerprint)
+        key = _key(digest, identity)
         with self._lock:
             if key in self._unwritten:
                 return self._unwritten[key][0]
@@ -65,13 +65,13 @@ class VerdictCache:
         except (KeyError, TypeError, ValueError, AttributeError):
             return None  # a row that another version wrote, or damage: no verdict
 
-    def put(self, digest: str, fingerprint: str, execution: Execution) -> None:
+    def put(self, digest: str, identity: str, execution: Execution) -> None:
         """Keep an execution, if its verdict would be the same next time."""
-        if not fingerprint or not is_reusable(execution) or not self._is_usable():
+        if not identity or not is_reusable(execution) or not self._is_usable():
             return
         text = json.dumps(execution.to_dict())
         with self._lock:
-            self._unwritten[_key(digest, fingerprint)] = execution, text
+            self._unwritten[_key(digest, identity)] = execution, text
             if len(self._unwritten) >= _BATCH or time.monotonic() - self._written_at > _BATCH_S:
                 self._attempt(self._write)
 
@@ -214,8 +214,8 @@ _TOUCH_S = 3600
 _inherited: list[object] = []
 
 
-def _key(digest: str, fingerprint: str) -> bytes:
-    return hashlib.sha256(f"{digest}\0{fingerprint}".encode("utf-8", "backslashreplace")).digest()
+def _key(digest: str, identity: str) -> bytes:
+    return hashlib.sha256(f"{digest}\0{identity}".encode("utf-8", "backslashreplace")).digest()
 
 
 def _start_log(connection: sqlite3.Connection) -> None:

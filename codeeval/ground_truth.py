@@ -17,7 +17,7 @@ from codeeval.evaluate import evaluate
 from codeeval.executors import Executor, LocalExecutor
 from codeeval.problem import Problem, ProblemSet
 from codeeval.program import Status
-from codeeval.run import executor_description
+from codeeval.run import executor_description, executor_identity
 from codeeval.sample import Attempt
 from codeeval.samplers import CanonicalSampler
 from codeeval.truth import GroundTruth, Outcome
@@ -34,9 +34,9 @@ def ground_truth(
 ) -> GroundTruth:
     """Find out which problems an executor can judge, by running their canonical solutions.
 
-    Outcomes are kept in the user's cache directory, by the executor's fingerprint and each problem's digest: what is
+    Outcomes are kept in the user's cache directory, by the executor's identity and each problem's digest: what is
     known of a problem there is not run again, save for faults of ours. That holds for time-outs too, so ask for it
-    `fresh` where the machine was busy, or where something changed that no fingerprint shows, as access to a network.
+    `fresh` where the machine was busy, or where something changed that no identity shows, as access to a network.
 
     Args:
         problems: those to judge; of ones without a canonical solution nothing can be said.
@@ -57,7 +57,7 @@ def ground_truth(
     digests = {problem.task_id: problem.digest() for problem in problems}
     solved = [problem.task_id for problem in problems if problem.has_canonical_solution]
     facts = executor_description(executor, problems)
-    kept = _Kept(facts["fingerprint"])
+    kept = _Kept(executor_identity(executor, problems))
     known = {} if fresh else kept.outcomes(digests[task_id] for task_id in solved)
     unknown = [task_id for task_id in solved if digests[task_id] not in known]
     if unknown:
@@ -107,11 +107,11 @@ def _outcome(attempt: Attempt) -> Outcome:
 
 
 class _Kept:
-    """Outcomes that are kept on disk, one file per executor's fingerprint: digest of a problem → outcome."""
+    """Outcomes that are kept on disk, one file per executor's identity: digest of a problem → outcome."""
 
-    def __init__(self, fingerprint: str) -> None:
-        name = f"{fingerprint[:32]}.json"
-        self.path: Path | None = cache_dir() / "ground-truth" / "outcomes" / name if fingerprint else None
+    def __init__(self, identity: str) -> None:
+        name = f"{identity[:32]}.json"
+        self.path: Path | None = cache_dir() / "ground-truth" / "outcomes" / name if identity else None
 
     def outcomes(self, digests: Iterable[str]) -> dict[str, Outcome]:
         """Give what is known."""

@@ -31,6 +31,11 @@ __all__ = [
 
 Network = Literal["none", "loopback", "host"]
 
+#: A process that has less does not get as far as its own code.
+_LEAST_STACK_BYTES = 1 << 20
+#: As in CPython: `sys.int_info.str_digits_check_threshold`, and what fits into a C int.
+_LEAST_DIGITS, _MOST_DIGITS = 640, (1 << 31) - 1
+
 
 class Strength(StrEnum):
     """What it would take to forge a pass; fixed by the problem before any candidate runs."""
@@ -105,6 +110,13 @@ class Limits:
     "Processes that the program may have at a time, itself included."
     threads: int = 64
     "Threads that the program may have at a time, its first included; more where it may have more processes."
+    stack_bytes: int = 1 << 28
+    """The stack of the main thread, at most `memory_bytes`: of a program without threads that was compiled to machine
+    code, as contests give it, and of a Python program that may have no further processes. All others have the 8 MiB of
+    a usual shell, whatever the caller's shell has."""
+    digits: int | None = None
+    """The largest number of decimal digits that Python converts between `int` and `str`. `None`: no limit in programs
+    that read stdin, and CPython's default (4,300) in all others; 0: no limit. Other languages have none."""
     network: Network = "none"
     "`none`: no network at all; `loopback`: its own loopback interface; `host`: the machine's network."
 
@@ -118,6 +130,7 @@ class Limits:
             "file_bytes",
             "processes",
             "threads",
+            "stack_bytes",
         ):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float):
@@ -129,8 +142,28 @@ class Limits:
                 raise ValueError(f"Limits.{name} must be a whole number, but got {value!r}")
             # 1 and 1.0 are the same limit, so they must give the same digest.
             object.__setattr__(self, name, int(value) if whole else float(value))
+        if self.stack_bytes < _LEAST_STACK_BYTES:
+            raise ValueError(
+                f"Limits.stack_bytes must be at least {_LEAST_STACK_BYTES} (1 MiB), but got {self.stack_bytes!r}"
+            )
+        if self.digits is not None:
+            self._check_digits(self.digits)
         if self.network not in ("none", "loopback", "host"):
             raise ValueError(f"Limits.network must be 'none', 'loopback' or 'host', but got {self.network!r}")
+
+    def _check_digits(self, digits: object) -> None:
+        """Refuse what CPython refuses.
+
+        Raises:
+            TypeError: it is no number.
+            ValueError: it is a number below CPython's threshold, or one that does not fit.
+        """
+        if isinstance(digits, bool) or not isinstance(digits, int):
+            raise TypeError(f"Limits.digits must be a whole number or None, but got {digits!r}")
+        if digits and not _LEAST_DIGITS <= digits <= _MOST_DIGITS:
+            raise ValueError(
+                f"Limits.digits must be 0 (no limit), or from {_LEAST_DIGITS} to {_MOST_DIGITS}, but got {digits!r}"
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -161,8 +161,8 @@ class Run:
         self._fixed_indices = bool(getattr(sampler, "fixed_indices", False))
         self.settings = settings
         self._executor_facts = executor_description(executor, problems) if executor is not None else None
-        self._fingerprint = self._executor_facts["fingerprint"] if self._executor_facts is not None else ""
-        self._cache = cache if self._fingerprint else None
+        self._identity = executor_identity(executor, problems) if executor is not None and cache is not None else ""
+        self._cache = cache if self._identity else None
         # Never below max_unjudged: a run is stopped only where its score would be withheld whatever came after.
         self._max_error_rate = max(settings.max_error_rate, settings.max_unjudged or 0.0)
         self._n_unjudged = 0
@@ -290,7 +290,7 @@ class Run:
         if execution.judged and self.settings.deduplicate:
             execution = self._known.setdefault(digest, execution)
         if self._cache is not None:
-            self._cache.put(digest, self._fingerprint, execution)
+            self._cache.put(digest, self._identity, execution)
         for slot in slots:
             self._settle(slot, execution)
 
@@ -484,7 +484,7 @@ class Run:
             return mine.execution
         if self.settings.deduplicate and slot.digest in self._known:
             return self._known[slot.digest]
-        return self._cache.get(slot.digest, self._fingerprint) if self._cache is not None else None
+        return self._cache.get(slot.digest, self._identity) if self._cache is not None else None
 
     def _settle(self, slot: _Slot, execution: Execution) -> None:
         """Write an execution, unless it came from here, and complete the attempt that waited for it."""
@@ -576,6 +576,20 @@ def executor_description(executor: Executor, problems: ProblemSet) -> dict[str, 
         text = json.dumps([fingerprint, toolchains], sort_keys=True)
         fingerprint = hashlib.sha256(text.encode()).hexdigest()
     return dict(executor.describe()) | {"toolchains": toolchains, "fingerprint": fingerprint}
+
+
+def executor_identity(executor: Executor, problems: ProblemSet) -> str:
+    """Return what this executor's verdicts on these problems are reused by; see `Executor.identity`.
+
+    Raises:
+        ToolchainMissing: it can't judge one of their languages.
+    """
+    languages = {problem.language for problem in problems} - {"python"}
+    identity = executor.identity(languages)
+    if not (identity and languages):
+        return identity
+    text = json.dumps([identity, executor.toolchains(languages)], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _manifest(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 import itertools
 import signal
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from codeeval.languages import Ending, Language, get, names
 from codeeval.program import Status
 from codeeval.sandbox._classify import CommandEnd, Facts, classify, classify_command
 
@@ -83,9 +85,7 @@ def test_only_proof_without_any_contrary_fact_is_a_pass() -> None:
         assert classify(Facts(passed=True, **{**one, **other}))[0] != "passed"
 
 
-NOTHING = dict.fromkeys(
-    "failed_stdout failed_stderr compile_stdout compile_stderr memory assertion fault".split(), ""
-) | {"exit_code": True}
+NOTHING = {f.name: getattr(Ending(), f.name) for f in dataclasses.fields(Ending)}
 
 
 @pytest.mark.parametrize(
@@ -149,6 +149,102 @@ def test_the_end_of_a_command_gives_a_verdict(
     assert got == status
     assert message in text
     assert len(text) <= 400
+
+
+#: What each runtime wrote to stderr, and how it ended, when there was no memory left.
+OUT_OF_MEMORY = {
+    "bash": (exited(2), "main.sh: xmalloc: cannot allocate 268435457 bytes\n"),
+    "cpp": (
+        signal.SIGABRT,
+        "terminate called after throwing an instance of 'std::bad_alloc'\n  what():  std::bad_alloc\n",
+    ),
+    "csharp": (
+        exited(1),
+        "\nUnhandled Exception:\nSystem.OutOfMemoryException: Insufficient memory to continue\n  at Problem.Main ()\n",
+    ),
+    "d": (exited(1), "core.exception.OutOfMemoryError@core/lifetime.d(126): Memory allocation failed\n"),
+    "go": (exited(2), "fatal error: runtime: out of memory\n\nruntime stack:\nruntime.throw({0x528168?, 0x2030?})\n"),
+    "java": (
+        exited(1),
+        'Exception in thread "main" java.lang.OutOfMemoryError: Java heap space\n\tat Problem.main(Problem.java:3)\n',
+    ),
+    "javascript": (
+        exited(1),
+        "node:internal/buffer:961\n    super(length);\n    ^\n\nRangeError: Array buffer allocation failed\n    at f\n",
+    ),
+    "lua": (exited(1), "/usr/bin/lua5.4: not enough memory\n"),
+    "perl": (exited(1), "Out of memory!\n"),
+    "php": (exited(1), "\nmmap() failed: [12] Cannot allocate memory\nOut of memory\n"),
+    "python": (exited(1), 'Traceback (most recent call last):\n  File "/box/main.py", line 2, in f\nMemoryError\n'),
+    "r": (exited(1), "Error: cannot allocate vector of size 76.3 Mb\nExecution halted\n"),
+    "racket": (signal.SIGABRT, "out of memory\n"),
+    "ruby": (exited(1), "main.rb: failed to allocate memory (NoMemoryError)\n"),
+    "rust": (signal.SIGABRT, "memory allocation of 16777216 bytes failed\nnote: run with `RUST_BACKTRACE=1`\n"),
+    "scala": (exited(1), 'Exception in thread "main" java.lang.OutOfMemoryError: Java heap space\n'),
+    "typescript": (
+        signal.SIGABRT,
+        "FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory\n----- Native stack -----\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("language", OUT_OF_MEMORY)
+@pytest.mark.parametrize(
+    ("stage", "place", "ending", "is_memory"),
+    [
+        ("run", "stderr", "its own", True),
+        ("run", "stdout", "its own", False),
+        ("run", "stderr", "another", False),
+        ("run", "stdout", "another", False),
+    ],
+)
+def test_a_text_about_memory_counts_only_with_the_end_that_goes_with_it(
+    language: str, stage: str, place: str, ending: str, is_memory: bool
+) -> None:
+    record = get(language)
+    wait_status, text = OUT_OF_MEMORY[language]
+    end = CommandEnd(
+        stage=stage,
+        wait_status=wait_status if ending == "its own" else exited(77),
+        **{place: text},  # type: ignore[arg-type]
+    )
+
+    status, _ = classify_command(end, _ending_of(record))
+
+    assert (status == "memory_exceeded") is is_memory
+    assert is_memory or status in ("failed", "crashed")
+
+
+@pytest.mark.parametrize("language", OUT_OF_MEMORY)
+def test_a_compiler_that_quotes_a_text_about_memory_has_not_run_out_of_it(language: str) -> None:
+    text = OUT_OF_MEMORY[language][1]
+    quoted = "".join(f"main.x:{n}: error: {line}\n  {n} | {line}\n" for n, line in enumerate(text.splitlines()))
+    end = CommandEnd(stage="build", wait_status=exited(1), stderr=quoted, stdout=quoted)
+
+    assert classify_command(end, _ending_of(get(language)))[0] == "compile_error"
+
+
+def test_a_compiler_that_has_run_out_of_memory_says_so() -> None:
+    said = "\ncc1plus: out of memory allocating 65536 bytes after a total of 536870912 bytes\n"
+    end = CommandEnd(stage="build", wait_status=exited(1), stderr=said)
+    java = CommandEnd(
+        stage="build", wait_status=exited(3), stderr="The system is out of resources.\njava.lang.OutOfMemoryError: x"
+    )
+
+    assert classify_command(end, _ending_of(get("cpp")))[0] == "memory_exceeded"
+    assert classify_command(java, _ending_of(get("java")))[0] == "memory_exceeded"
+    assert classify_command(java._replace(wait_status=exited(1)), _ending_of(get("java")))[0] == "compile_error"
+
+
+def test_every_language_says_how_it_ends_without_memory() -> None:
+    silent = {name for name in names() if get(name).ending.memory and not get(name).ending.memory_ends}
+
+    assert silent == set()
+    assert set(OUT_OF_MEMORY) == {name for name in names() if get(name).ending.memory} - {"julia"}
+
+
+def _ending_of(record: Language) -> dict[str, Any]:
+    return {f.name: getattr(record.ending, f.name) for f in dataclasses.fields(Ending)}
 
 
 @pytest.mark.parametrize(

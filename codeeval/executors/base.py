@@ -38,9 +38,20 @@ class Executor(ABC):
     def fingerprint(self) -> str:
         """Name what a verdict depends on beside the program: interpreter, packages, toolchains, our own version.
 
-        Verdicts are reused between executors with equal fingerprints only; an empty one is never reused.
+        It is the same on every machine that is set up alike; what verdicts are reused by is `identity`.
         """
         return ""
+
+    def identity(self, languages: Iterable[str] = ()) -> str:
+        """Name all that a verdict depends on beside the program, on this machine and now; by default the fingerprint.
+
+        Verdicts are kept and found under it, so it must change with whatever could change one: every file that programs
+        can read, every tool. Empty where that can't be told: then none is kept or found.
+
+        Args:
+            languages: those of the programs.
+        """
+        return self.fingerprint()
 
     def toolchains(self, languages: Iterable[str]) -> dict[str, Any]:
         """Say, as JSON data, by which tools programs in these languages are built and run: part of the fingerprint.

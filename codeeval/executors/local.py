@@ -28,6 +28,13 @@ from codeeval._tables import plural
 from codeeval.errors import SandboxError, ToolchainMissing, WorkerLost
 from codeeval.executors.base import Executor
 from codeeval.executors.prepared import PreparedHeaders
+from codeeval.executors.state import (
+    Unbounded,
+    state_of_interpreter,
+    state_of_machine,
+    state_of_paths,
+    state_of_toolchain,
+)
 from codeeval.languages import Language, get
 from codeeval.languages.doctor import examine
 from codeeval.languages.toolchain import Toolchain, find
@@ -40,6 +47,7 @@ from codeeval.sandbox.worker import (
     NOT_RUN,
     Setup,
     Worker,
+    code_digest,
     facts_of,
     harness_digest,
     message_of,
@@ -93,6 +101,7 @@ class LocalExecutor(Executor):
         self.languages = _records(languages)
         setup = Setup(python=self.python, preload=self.preload, sandbox=self.sandbox, env=self.env)
         self._crew = _Crew(setup, self.languages)
+        self._seen_identity = self._unbounded = ""
 
     def execute(self, programs: Iterable[Program]) -> Iterator[tuple[int, Execution]]:
         """Execute programs as they come; see `Executor.execute`.
@@ -110,11 +119,58 @@ class LocalExecutor(Executor):
     def fingerprint(self) -> str:
         """Name the interpreter, its packages, the layers in force and the code that judges."""
         facts = dict(self._crew.facts())
-        for name in ("pid", "zygote_pid", "groups", "executable", "missing"):
+        for name in ("pid", "zygote_pid", "groups", "executable", "missing", "build", "prefix", "paths"):
             facts.pop(name, None)
         facts["harness"] = harness_digest()
         facts["preload"], facts["env"] = self.preload, self.env
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+
+    def identity(self, languages: Iterable[str] = ()) -> str:
+        """Name all that a verdict depends on here and now; see `Executor.identity`.
+
+        That is the fingerprint and the state (size and time of change) of every file that programs can read: the
+        interpreter and what can be imported, `Sandbox(readable=…)`, the toolchains, the system's packages. Where that
+        can't be told, because programs may write to files that stay, may read everything, or because there are too
+        many files, it is empty, and the log says why.
+
+        Raises:
+            ValueError: there is no such language.
+        """
+        try:
+            identity = self._identity(languages)
+        except Unbounded as reason:
+            if str(reason) != self._unbounded:
+                self._unbounded = str(reason)
+                _log.warning("verdicts are neither kept nor reused: %s", reason)
+            return ""
+        if self._seen_identity not in ("", identity):
+            self._crew.renew()
+        self._seen_identity = identity
+        return identity
+
+    def _identity(self, languages: Iterable[str]) -> str:
+        """As `identity`.
+
+        Raises:
+            Unbounded: it can't be told.
+        """
+        facts = self._crew.facts()
+        if self.sandbox.writable:
+            raise Unbounded("programs see in Sandbox(writable=…) what earlier ones have left")
+        if not {"root", "landlock"} & set(facts["layers"]):
+            raise Unbounded(
+                "programs can read every file of this user; neither of the layers root and landlock is held"
+            )
+        paths = list(facts["paths"])
+        tools = [tool for name in sorted(set(languages) - {"python"}) for tool in _found(get(name, self.languages))]
+        state = [
+            self.fingerprint(),
+            state_of_machine(paths),
+            state_of_interpreter(facts),
+            state_of_paths(self.sandbox.readable),
+            [code_digest("languages"), [state_of_toolchain(tool.identity, tool.readable) for tool in tools]],
+        ]
+        return hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()
 
     def toolchains(self, languages: Iterable[str]) -> dict[str, Any]:
         """Give each language's version and the digest of its record; see `Executor.toolchains`.
@@ -164,6 +220,15 @@ class LocalExecutor(Executor):
             "languages": self.languages,
         }
         return _rebuild, (type(self), arguments)
+
+
+def _found(language: Language) -> list[Toolchain]:
+    """Find a language's toolchains, the one of each protocol that there is here."""
+    toolchains = []
+    for protocol in ("default", *language.protocols):
+        with contextlib.suppress(ToolchainMissing):
+            toolchains.append(find(language.under(protocol)))
+    return toolchains
 
 
 def _interpreter(python: object) -> str | None:
@@ -406,6 +471,12 @@ class _Crew:
             idle, self._idle = self._idle, []
             self.closings += 1
         self.dismiss_all(idle)
+
+    def renew(self) -> None:
+        """Find everything anew: what idle workers have imported, or a toolchain that was found, may have changed."""
+        with self._lock:
+            self._toolchains.clear()
+        self.close()
 
     def forget(self) -> None:
         """In a forked copy: drop the original's workers, start afresh on the next use."""

@@ -258,7 +258,7 @@ def _execution(worker: Worker, toolchain: Toolchain, source: str, proof: str = "
         files={language.main: source},
         main=language.main,
         language=language.name,
-        limits=language.run_limits,
+        limits=language.test_limits,
         check=Check(kind="language", strength=Strength.SAME_BOX, parameters={"proof": proof} if proof else {}),
     )
     recipe = toolchain.recipe(program)

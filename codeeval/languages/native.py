@@ -9,6 +9,7 @@ from codeeval.program import Limits
 __all__ = ["CPP", "GO", "RUST", "SWIFT", "D"]
 
 _PROGRAM = "{out}/program"
+_GO_MEMORY = r"^(fatal error: |runtime: )+.*(out of memory|cannot allocate)"
 
 _CPP_TEST = """\
 #include <assert.h>
@@ -46,8 +47,12 @@ CPP = Language(
     tools={"g++": ("g++", "c++")},
     build=("{g++}", "-std=c++17", "{main}", "-o", _PROGRAM),
     run=(_PROGRAM,),
+    native=True,
+    threading="_M_start_thread|pthread_create|thrd_create|GOMP_",
     ending=Ending(
-        memory=r"std::bad_alloc|cc1plus: out of memory|virtual memory exhausted",
+        memory=r"^terminate called after throwing an instance of 'std::bad_alloc'|^libc\+\+abi: .*std::bad_alloc",
+        memory_ends=(-6,),
+        build_memory=r"^cc1plus: out of memory allocating \d+ bytes|^virtual memory exhausted",
         assertion=r"Assertion .* failed|^terminate called ",
         fault=r"error while loading shared libraries|No space left on device|cannot execute .cc1plus",
     ),
@@ -95,9 +100,13 @@ D = Language(
     tools={"ldc2": ("ldc2", "dmd")},
     build=("{ldc2}", "-unittest", "-main", "-of=" + _PROGRAM, "{main}"),
     run=(_PROGRAM,),
+    native=True,
+    threading="_D4core6thread|_D3std11parallelism|_D3std11concurrency|pthread_create",
     readable=("/etc/ldc2.conf", "/etc/ldc2", "/etc/dmd.conf"),
     ending=Ending(
-        memory=r"OutOfMemoryError|Memory allocation failed",
+        memory=r"^(object|core\.exception)\.OutOfMemoryError\b",
+        memory_ends=(1,),
+        build_memory=r"^LLVM ERROR: out of memory|^Error: out of memory",
         fault=r"error while loading shared libraries|No space left on device",
     ),
     stop=("\n\n", "\nvoid", "\nbool", "\nint"),
@@ -190,7 +199,9 @@ GO = Language(
     build_limits=Limits(cpu_s=60, wall_s=240, processes=64, threads=512),
     run_limits=Limits(cpu_s=30, wall_s=90, threads=256),
     ending=Ending(
-        memory=r"^(fatal error: )?runtime: out of memory|cannot allocate memory",
+        memory=_GO_MEMORY,
+        memory_ends=(2,),
+        build_memory=_GO_MEMORY,
         fault=r"error while loading shared libraries|No space left on device|go: cannot find GOROOT",
     ),
     stop=("\nfunc", "struct", "\n// "),
@@ -269,9 +280,12 @@ RUST = Language(
     # No -O: it would take away the checks for overflow, on which some tests rely.
     build=("{rustc}", "{main}", "-o", _PROGRAM),
     run=(_PROGRAM,),
+    native=True,
     run_limits=Limits(cpu_s=5, wall_s=30),
     ending=Ending(
-        memory=r"^memory allocation of \d+ bytes failed|capacity overflow|LLVM ERROR: out of memory",
+        memory=r"^memory allocation of \d+ bytes failed",
+        memory_ends=(-6,),
+        build_memory=r"^memory allocation of \d+ bytes failed|^(rustc-)?LLVM ERROR: out of memory",
         fault=r"error while loading shared libraries|No space left on device|linker `\w+` not found",
     ),
     stop=("\n}",),
@@ -316,6 +330,7 @@ SWIFT = Language(
     tools={"swiftc": ("swiftc",)},
     build=("{swiftc}", "{main}", "-o", _PROGRAM),
     run=(_PROGRAM,),
+    native=True,
     build_limits=Limits(cpu_s=45, wall_s=180, processes=64, threads=256),
     run_limits=Limits(cpu_s=5, wall_s=30),
     ending=Ending(

@@ -20,6 +20,7 @@ from codeeval.program import Limits
 __all__ = ["Ending", "Language", "SelfTest"]
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
+_USUAL_STACK_BYTES = 8 << 20
 _COMMANDS = tuple(f"Language.{name}" for name in ("sysroot", "build", "second_build", "run", "version"))
 #: What command lines may name beside tools and files.
 _WORDS = ("main", "stem", "out", "heap_mib")
@@ -45,7 +46,16 @@ class Ending:
     compile_stderr: str = ""
     "The same of stderr."
     memory: str = ""
-    "Of a program that failed, in either stream, or of a build: it ran out of memory."
+    "Of a program that failed, on stderr: its runtime says that there is no memory left."
+    memory_stdout: str = ""
+    "The same of stdout, where the runtime says it there."
+    memory_ends: tuple[int, ...] = ()
+    """How the runtime ends such a program: exit codes, and signals as negative numbers. Nothing else is taken for it,
+    whatever was printed; empty: any end that fails the program."""
+    build_memory: str = ""
+    "Of a build that failed, in either stream: the compiler had no memory left. It may quote the program: use `^`."
+    build_memory_ends: tuple[int, ...] = ()
+    "How the compiler ends then; as `memory_ends`."
     assertion: str = ""
     "Of a program that died of a signal, on stderr: an assertion ended it, as C's does."
     fault: str = ""
@@ -53,16 +63,13 @@ class Ending:
 
     def __post_init__(self) -> None:
         _want(isinstance(self.exit_code, bool), "Ending.exit_code", "True or False", self.exit_code)
-        for name in (f.name for f in dataclasses.fields(self) if f.name != "exit_code"):
-            pattern = getattr(self, name)
-            _want(isinstance(pattern, str), f"Ending.{name}", "a regular expression as a string", pattern)
-            try:
-                re.compile(pattern, re.MULTILINE)
-            except re.error as error:
-                raise ValueError(
-                    f"Ending.{name} must be a regular expression, but {pattern!r:.80} is none: {error}; put a "
-                    "backslash before characters that stand for themselves"
-                ) from error
+        numbers = ("memory_ends", "build_memory_ends")
+        for name in numbers:
+            ends = getattr(self, name)
+            is_right = isinstance(ends, tuple | list) and all(type(end) is int for end in ends)
+            _want(is_right, f"Ending.{name}", "a tuple of exit codes, and of signals as negative numbers", ends)
+        for name in (f.name for f in dataclasses.fields(self) if f.name not in ("exit_code", *numbers)):
+            _want_pattern(f"Ending.{name}", getattr(self, name))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +124,11 @@ class Language:
     build_limits: Limits = field(default_factory=lambda: Limits(cpu_s=30, wall_s=120, processes=64, threads=256))
     run_limits: Limits = field(default_factory=lambda: Limits(cpu_s=15, wall_s=60))
     "What a program needs at least in processes and threads, and the limits that its benchmarks give it otherwise."
+    native: bool = False
+    """Whether `run` starts the program itself, compiled to machine code, whose main thread lives on the stack that the
+    system gives it: that is `Limits.stack_bytes`, unless it starts threads whose stacks would then be as large."""
+    threading: str = ""
+    "Of a native program that starts such threads: a regular expression for what is then in it, a symbol's name say."
     env: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
     """Environment variables beyond the few that all programs get, filled in; `{box}` is the work directory. One that
     names an optional library is left out where there is none."""
@@ -167,6 +179,8 @@ class Language:
             _want(isinstance(getattr(self, name), Limits), f"Language.{name}", "Limits(…)", getattr(self, name))
         _want(isinstance(self.ending, Ending), "Language.ending", "Ending(…)", self.ending)
         _want(isinstance(self.self_test, SelfTest), "Language.self_test", "SelfTest(…)", self.self_test)
+        _want_pattern("Language.threading", self.threading)
+        _want(isinstance(self.native, bool), "Language.native", "True or False", self.native)
         _want(isinstance(self.is_verified, bool), "Language.is_verified", "True or False", self.is_verified)
         if self.epilogue and _TOKEN not in self.epilogue:
             raise ValueError(
@@ -211,6 +225,11 @@ class Language:
         """Put the epilogue behind tests, so that they print `proof` where they end."""
         return f"{tests.rstrip()}\n{self.epilogue.replace(_TOKEN, proof)}\n"
 
+    @property
+    def test_limits(self) -> Limits:
+        """The limits of the self-test: those of a run, but with no larger stack than any machine gives."""
+        return dataclasses.replace(self.run_limits, stack_bytes=_USUAL_STACK_BYTES)
+
     def under(self, protocol: str) -> Language:
         """Give the record as a protocol wants it; a protocol that it does not know changes nothing."""
         changes = self.protocols.get(protocol)
@@ -234,6 +253,23 @@ def _want(is_right: bool, field_name: str, wanted: str, value: object) -> None:
     """
     if not is_right:
         raise TypeError(f"{field_name} must be {wanted}, but got {value!r:.80}")
+
+
+def _want_pattern(field_name: str, value: object) -> None:
+    """Refuse what is no regular expression.
+
+    Raises:
+        TypeError: it is no string.
+        ValueError: it can't be compiled.
+    """
+    _want(isinstance(value, str), field_name, "a regular expression as a string", value)
+    try:
+        re.compile(str(value), re.MULTILINE)
+    except re.error as error:
+        raise ValueError(
+            f"{field_name} must be a regular expression, but {value!r:.80} is none: {error}; put a backslash before "
+            "characters that stand for themselves"
+        ) from error
 
 
 def _is_named(value: object) -> bool:

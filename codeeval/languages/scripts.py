@@ -12,15 +12,22 @@ _FAULT = r"error while loading shared libraries|No space left on device"
 # node ---------------------------------------------------------------------------------------------------------
 
 _NODE_MEMORY = (
-    r"Array buffer allocation failed|JavaScript heap out of memory|Fatal process out of memory"
-    r"|FATAL ERROR: .*[Aa]llocation failed"
+    r"^RangeError: Array buffer allocation failed|^# Fatal process out of memory"
+    r"|^FATAL ERROR: .*([Aa]llocation failed|out of memory)"
 )
+#: An exception that nobody caught; and V8 giving up, by abort or a trap, which depends on the version.
+_NODE_MEMORY_ENDS = (1, -4, -5, -6)
 #: A SyntaxError of the file itself, not of something that it parsed at run time.
 _NODE_SYNTAX = (
     r"^SyntaxError: .*\n\s+at (wrapSafe|internalCompileFunction|compileSourceTextModule|new Script|checkSyntax)"
 )
 _NODE_ENDING = Ending(
-    compile_stderr=_NODE_SYNTAX, memory=_NODE_MEMORY, fault=_FAULT + r"|node:internal/bootstrap.*\n.*Error"
+    compile_stderr=_NODE_SYNTAX,
+    memory=_NODE_MEMORY,
+    memory_ends=_NODE_MEMORY_ENDS,
+    build_memory=_NODE_MEMORY,
+    build_memory_ends=_NODE_MEMORY_ENDS,
+    fault=_FAULT + r"|node:internal/bootstrap.*\n.*Error",
 )
 _JAVASCRIPT_TEST = """\
 function add(numbers) {
@@ -51,6 +58,7 @@ _NODE_SILENT = Ending(
     failed_stderr=r"(?s).",
     compile_stderr=_NODE_SYNTAX,
     memory=_NODE_MEMORY,
+    memory_ends=_NODE_MEMORY_ENDS,
     fault=_FAULT,
 )
 
@@ -157,7 +165,12 @@ PYTHON = Language(
     sysroot=("{python}", "-c", "import sys; print(sys.base_prefix)"),
     run=("{python}", "-s", "{main}"),
     env={"PYTHONHASHSEED": "0"},
-    ending=Ending(compile_stderr=r"^(SyntaxError|IndentationError|TabError): ", memory=r"^MemoryError", fault=_FAULT),
+    ending=Ending(
+        compile_stderr=r"^(SyntaxError|IndentationError|TabError): ",
+        memory=r"^MemoryError\b",
+        memory_ends=(1,),
+        fault=_FAULT,
+    ),
     stop=("\ndef", "\n#", "\nif", "\nclass"),
     epilogue='print("\\n{token}")',
     version=("{python}", "--version"),
@@ -187,7 +200,10 @@ LUA = Language(
     tools={"lua": ("lua5.4", "lua", "lua5.3")},
     run=("{lua}", "{main}"),
     ending=Ending(
-        compile_stderr=r"^\S*lua\S*: [^:\n]+:\d+: .*(near |expected)", memory=r"not enough memory", fault=_FAULT
+        compile_stderr=r"^\S*lua\S*: [^:\n]+:\d+: .*(near |expected)",
+        memory=r"^\S*lua\S*: (.*: )?not enough memory$",
+        memory_ends=(1,),
+        fault=_FAULT,
     ),
     stop=("\nlocal", "\nfunction", "\n--", "\n\n"),
     epilogue='print("\\n{token}")',
@@ -228,6 +244,7 @@ PERL = Language(
         failed_stderr="ERROR",
         compile_stderr=r"^(syntax error at|Execution of .* aborted due to compilation|.* had compilation errors)",
         memory=r"^Out of memory",
+        memory_ends=(1,),
         fault=_FAULT + r"|^Can't locate Test/Deep\.pm",
     ),
     stop=("\nsub", "\n#", "\n\n"),
@@ -248,6 +265,8 @@ function test(): void {
 test();
 """
 
+_PHP_MEMORY = r"^(PHP )?Fatal error:  (Allowed memory size of \d+ bytes exhausted|Out of memory)"
+
 PHP = Language(
     name="php",
     title="PHP",
@@ -260,7 +279,9 @@ PHP = Language(
     ending=Ending(
         compile_stdout=r"PHP Parse error|Parse error: ",
         compile_stderr=r"PHP Parse error|Parse error: ",
-        memory=r"Allowed memory size of|^Out of memory|mmap\(\) failed: \[12\]",
+        memory=_PHP_MEMORY + r"|^Out of memory|^mmap\(\) failed: \[12\]",
+        memory_stdout=_PHP_MEMORY,
+        memory_ends=(1, 255),
         fault=_FAULT,
     ),
     stop=("\nfunction", "\n?>", "\n//", "\n#"),
@@ -295,7 +316,8 @@ RUBY = Language(
     readable=("/etc/ruby*", "/var/lib/gems"),
     ending=Ending(
         compile_stderr=r"^\S*main\.rb:\d+: syntax error|SyntaxError\)$|: syntax errors? found",
-        memory=r"NoMemoryError|\[FATAL\] failed to allocate memory",
+        memory=r"failed to allocate memory \(NoMemoryError\)$|^\[FATAL\] failed to allocate memory",
+        memory_ends=(1,),
         fault=_FAULT + r"|cannot load such file -- test/unit",
     ),
     stop=("\nclass", "\ndef", "\n#", "\n\n"),
@@ -332,7 +354,12 @@ BASH = Language(
     tools={"bash": ("bash",)},
     run=("{bash}", "{main}"),
     run_limits=Limits(cpu_s=15, wall_s=60, processes=64),
-    ending=Ending(compile_stderr=r"syntax error", memory=r"cannot allocate|Cannot allocate memory", fault=_FAULT),
+    ending=Ending(
+        compile_stderr=r"syntax error",
+        memory=r"^\S+: (.*: )?(x\w+: cannot allocate \d+ bytes|fork: Cannot allocate memory)",
+        memory_ends=(2, 254),
+        fault=_FAULT,
+    ),
     stop=("\n}",),
     epilogue='[ $? = 0 ] && printf "\\n{token}\\n"',  # otherwise it would end well whatever the tests came to
     version=("{bash}", "--version"),
@@ -365,7 +392,8 @@ R = Language(
     readable=("/etc/R",),
     ending=Ending(
         compile_stderr=r"^Error: unexpected |^Error: .*(unexpected|INCOMPLETE_STRING)",
-        memory=r"cannot allocate (vector|memory)|memory exhausted",
+        memory=r"^Error: (cannot allocate (vector|memory)|(vector )?memory exhausted)",
+        memory_ends=(1,),
         fault=_FAULT + r"|cannot find system Renviron",
     ),
     stop=("\n#", "\n```"),
@@ -395,7 +423,12 @@ JULIA = Language(
     tools={"julia": ("julia",)},
     run=("{julia}", "--history-file=no", "{main}"),
     run_limits=Limits(cpu_s=10, wall_s=60, threads=256),
-    ending=Ending(compile_stderr=r"ERROR: LoadError: (syntax|ParseError)", memory=r"OutOfMemoryError", fault=_FAULT),
+    ending=Ending(
+        compile_stderr=r"ERROR: LoadError: (syntax|ParseError)",
+        memory=r"^ERROR: (LoadError: )?OutOfMemoryError",
+        memory_ends=(1,),
+        fault=_FAULT,
+    ),
     stop=("\nfunction", "\nmacro", "\n\n"),
     epilogue='println("\\n{token}")',
     version=("{julia}", "--version"),
@@ -429,7 +462,8 @@ RACKET = Language(
     ending=Ending(
         failed_stderr=r"(?s).",  # rackunit exits with 0 when a check fails
         compile_stderr=r"read-syntax:|expand: |unbound identifier|: bad syntax",
-        memory=r"out of memory",
+        memory=r"^out of memory",
+        memory_ends=(-6, 1),
         fault=_FAULT + r"|collection not found",
     ),
     stop=("\n(define ", "\n#|", "\n;", "\n("),

@@ -52,6 +52,8 @@ class Toolchain:
         return {
             "builds": [fill(argv, words) for argv in builds if argv],
             "run": fill(record.run, words),
+            "native": record.native,
+            "threading": record.threading,
             "build_limits": dataclasses.asdict(record.build_limits),
             "env": {"PATH": self.path, **_environment(record.env, words)},
             "ending": ending,
@@ -66,7 +68,7 @@ class Toolchain:
     def _self_test(self, program: Program, record: Language) -> dict[str, Any] | None:
         """Give the program that must pass, to be tried where a toolchain seems broken; it has the same main file."""
         suits = PurePosixPath(program.main).stem == PurePosixPath(record.main).stem
-        limits = dataclasses.replace(record.run_limits, memory_bytes=max(program.limits.memory_bytes, 1 << 30))
+        limits = dataclasses.replace(record.test_limits, memory_bytes=max(program.limits.memory_bytes, 1 << 30))
         test = {"files": {program.main: record.self_test.passing}, "main": program.main}
         return {**test, "limits": dataclasses.asdict(limits)} if suits else None
 

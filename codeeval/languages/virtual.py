@@ -9,6 +9,7 @@ __all__ = ["CSHARP", "JAVA", "SCALA"]
 
 #: Debian splits a JDK between /usr and /etc.
 _JAVA_READABLE = ("/etc/java*", "/etc/ssl/certs/java", "/etc/.java")
+_JAVA_MEMORY = r"^(Exception in thread \"[^\"]*\" |Caused by: )?java\.lang\.OutOfMemoryError"
 _JAVA_FAULT = (
     r"Error occurred during initialization of VM|Could not create the Java Virtual Machine"
     r"|insufficient memory for the Java Runtime|Could not find or load main class com\.sun\.tools"
@@ -60,7 +61,13 @@ JAVA = Language(
     build_limits=Limits(cpu_s=30, wall_s=120, processes=8, threads=512),
     run_limits=Limits(cpu_s=15, wall_s=60, threads=512),
     readable=_JAVA_READABLE,
-    ending=Ending(memory=r"java\.lang\.OutOfMemoryError", fault=_JAVA_FAULT),
+    ending=Ending(
+        memory=_JAVA_MEMORY,
+        memory_ends=(1,),
+        build_memory=_JAVA_MEMORY,
+        build_memory_ends=(3, 4),  # javac quotes source text as it is, but ends with 1 where that is to blame
+        fault=_JAVA_FAULT,
+    ),
     stop=("\n    }\n",),
     warm="java",
     version=("{javac}", "-version"),
@@ -107,7 +114,13 @@ SCALA = Language(
     build_limits=Limits(cpu_s=90, wall_s=240, processes=64, threads=512),
     run_limits=Limits(cpu_s=15, wall_s=60, threads=512),
     readable=_JAVA_READABLE,
-    ending=Ending(failed_stderr=r"(?s).", memory=r"java\.lang\.OutOfMemoryError", fault=_JAVA_FAULT),
+    ending=Ending(
+        failed_stderr=r"(?s).",
+        memory=_JAVA_MEMORY,
+        memory_ends=(1,),
+        build_memory=r"^Exception in thread \"[^\"]*\" java\.lang\.OutOfMemoryError",
+        fault=_JAVA_FAULT,
+    ),
     stop=("\n    }\n",),
     version=("{scalac}", "-version"),
     self_test=SelfTest(passing=_SCALA_TEST % "0l", wrong=_SCALA_TEST % "1l", broken=_SCALA_TEST % "missing"),
@@ -128,7 +141,10 @@ class Problem {
     }
 }
 """
-_MONO_MEMORY = r"OutOfMemoryException|Could not allocate \d+ bytes|GC: out of memory"
+_MONO_MEMORY = (
+    r"^(\[ERROR\] FATAL UNHANDLED EXCEPTION: )?System\.OutOfMemoryException"
+    r"|Could not allocate \d+ bytes|GC: out of memory"
+)
 _MONO_FAULT = (
     r"Cannot open assembly|^The assembly mscorlib\.dll was not found|error while loading shared libraries"
     r"|No space left on device"
@@ -159,6 +175,8 @@ CSHARP = Language(
     ending=Ending(
         failed_stderr=r"DefaultTraceListener\.Fail|Unhandled Exception",  # mono exits with 0 all the same
         memory=_MONO_MEMORY,
+        memory_ends=(1, -6),
+        build_memory=_MONO_MEMORY,
         fault=_MONO_FAULT,
     ),
     stop=("\n    }\n",),
@@ -180,6 +198,8 @@ CSHARP = Language(
                 exit_code=False,
                 failed_stderr="Fail|" + _MONO_MEMORY,
                 memory=_MONO_MEMORY,
+                memory_ends=(1, -6),
+                build_memory=_MONO_MEMORY,
                 fault=_MONO_FAULT,
             )
         }

@@ -45,6 +45,7 @@ _JUDGE_BYTES = 4 << 30
 
 def main(fd: int) -> None:
     """Serve the caller on this descriptor until it hangs up."""
+    _settle_stack()
     _reset_signals()
     caller = _Caller(fd)
     config = caller.receive()
@@ -91,6 +92,24 @@ def main(fd: int) -> None:
         _files.remove(outer)
     os.write(2, b"the zygote died, its wait status was %d" % status)
     sys.exit(1 if lost.started else NOT_RUN)
+
+
+def _settle_stack() -> None:
+    """Start anew where the caller's limit of the stack is not the usual one.
+
+    It is inherited; and when a program starts, the kernel lays its memory out by it, and the C library sets the size
+    of each further thread's stack. No verdict may depend on it.
+    """
+    soft = resource.getrlimit(resource.RLIMIT_STACK)[0]
+    _rlimits.set_stack(_rlimits.STACK_BYTES)
+    if soft in (_rlimits.STACK_BYTES, resource.getrlimit(resource.RLIMIT_STACK)[0]):
+        return
+    try:
+        with open("/proc/self/cmdline", "rb") as file:
+            command = file.read().split(b"\0")[:-1]
+        os.execv(sys.executable, command)
+    except OSError:  # no /proc: go on as it is
+        pass
 
 
 def _reset_signals() -> None:
@@ -176,6 +195,9 @@ def _describe(zygote: _zygote.Zygote) -> Dict[str, Any]:
         "implementation": sys.implementation.name,
         "machine": os.uname().machine,
         "executable": sys.executable,
+        "build": sys.version,
+        "prefix": sys.prefix,
+        "paths": [path for path in sys.path if path],
         "packages": sorted(names),
         "hash_seed": os.environ.get("PYTHONHASHSEED", "random"),
         "layers": zygote.layers,

@@ -7,13 +7,25 @@ import os
 import select
 import socket
 import struct
+import sys
 import time
 from typing import Any, Callable, Dict, List, NamedTuple, NoReturn, Optional, Set, Tuple
 
-from codeeval.sandbox import _cgroup, _codec, _harness, _zygote
+from codeeval.sandbox import _cgroup, _codec, _harness, _rlimits, _zygote
 from codeeval.sandbox._tree import MAX_STARVED, Usage
 
-__all__ = ["MAX_S", "Box", "CallerGone", "NoBox", "Stop", "ZygoteLost", "bounds"]
+__all__ = [
+    "MAX_S",
+    "Box",
+    "CallerGone",
+    "NoBox",
+    "Stop",
+    "ZygoteLost",
+    "bounds",
+    "digits_of",
+    "limit_digits",
+    "stack_of",
+]
 
 #: A program that writes this many times what is kept of its output is stopped.
 _OUTPUT_FACTOR = 256
@@ -32,6 +44,8 @@ _START_S = 30.0
 _PATIENCE_S = 0.003
 #: Larger limits are no limits, and more than the kernel's calls can take.
 MAX_S, _MAX_BYTES, _MAX_TASKS = 1e8, 1 << 62, 1 << 31
+#: A process with less does not even start.
+_MIN_STACK_BYTES = 1 << 20
 
 
 #: A control group has used more than the processes of its job by this factor and these seconds: the zygote is in it.
@@ -68,6 +82,8 @@ class Bounds(NamedTuple):
     processes: int
     tasks: int
     "Processes and threads together."
+    stack_bytes: int
+    "Of the first thread, where it is a program's own."
 
 
 def bounds(limits: Dict[str, Any], has_reaper: bool) -> Bounds:
@@ -76,7 +92,35 @@ def bounds(limits: Dict[str, Any], has_reaper: bool) -> Bounds:
         memory_bytes=int(min(limits["memory_bytes"], _MAX_BYTES)),
         processes=limits["processes"] + has_reaper,
         tasks=min(limits["threads"] + limits["processes"] - 1, _MAX_TASKS) + has_reaper,
+        stack_bytes=stack_of(limits),
     )
+
+
+def stack_of(limits: Dict[str, Any]) -> int:
+    """Return the bytes of the first thread's stack: it is memory too, but not counted as such by the kernel."""
+    return int(max(min(limits["stack_bytes"], limits["memory_bytes"], _MAX_BYTES), _MIN_STACK_BYTES))
+
+
+def digits_of(limits: Dict[str, Any], is_whole_program: bool) -> int:
+    """Return the limit of digits for a Python program: 0 is none, -1 what the interpreter has by itself."""
+    if limits["digits"] is not None:
+        return int(limits["digits"])
+    return 0 if is_whole_program else -1
+
+
+def limit_digits(digits: int) -> int:
+    """Limit the conversion of integers to text and back in this process; -1 leaves the limit as it is.
+
+    Returns:
+        The limit before; -1 in a Python that has none.
+    """
+    limit: Any = getattr(sys, "set_int_max_str_digits", None)
+    if limit is None:
+        return -1
+    before = int(sys.get_int_max_str_digits())
+    if digits >= 0:
+        limit(digits)
+    return before
 
 
 class Box:
@@ -90,6 +134,7 @@ class Box:
         stdin: what a whole program gets.
         archive: the descriptor of the file that a command's files come from or go to; who has none is no command.
         group: of the job's processes.
+        is_native: whether a command is a program that was compiled to machine code, and not a tool or a runtime.
     """
 
     def __init__(
@@ -101,6 +146,7 @@ class Box:
         stdin: Optional[bytes] = None,
         archive: Optional[int] = None,
         group: Optional[_cgroup.Group] = None,
+        is_native: bool = False,
     ) -> None:
         self.zygote = zygote
         self.limits = limits
@@ -143,6 +189,8 @@ class Box:
         self.poller.register(caller_fd, getattr(select, "POLLRDHUP", 0))
         self.caller_fd = caller_fd
         is_command = archive is not None
+        # What a Python program starts would take a large stack for the size that its threads are to have.
+        has_own_stack = is_native if is_command else limits["processes"] == 1
         allowed = bounds(limits, has_reaper)
         self.has_reaper = has_reaper
         self.max_processes = allowed.processes
@@ -153,6 +201,8 @@ class Box:
             allowed.memory_bytes,
             int(min(limits["file_bytes"], _MAX_BYTES)),
             allowed.tasks,
+            allowed.stack_bytes if has_own_stack else _rlimits.STACK_BYTES,
+            digits_of(limits, stdin is not None),
             has_reaper,
             is_command,
             limits["processes"] == 1,

@@ -149,8 +149,9 @@ def classify_command(end: CommandEnd, ending: Dict[str, Any], proof: str = "") -
         return _held(end, ending, proof)
     if any(_found(ending["fault"], text) for text in streams):
         return "broken", "the toolchain broke: %s" % telling_line(end, ending["fault"])
-    if any(_found(ending["memory"], text) for text in streams):
-        return "memory_exceeded", telling_line(end, ending["memory"])
+    memory = _memory_pattern(end, ending)
+    if memory:
+        return "memory_exceeded", telling_line(end, memory)
     if crash == "SIGXCPU" or (crash == "SIGKILL" and end.cpu_s >= end.cpu_limit_s):
         return "timed_out", "cpu: the kernel stopped it after %.1f CPU seconds" % end.cpu_s
     if end.stage == "build":
@@ -166,6 +167,22 @@ def classify_command(end: CommandEnd, ending: Dict[str, Any], proof: str = "") -
     line = telling_line(end)
     code = os.WEXITSTATUS(end.wait_status)
     return "failed", "exited with code %d%s" % (code, ": " + line if line else "") if code else line
+
+
+def _memory_pattern(end: CommandEnd, ending: Dict[str, Any]) -> str:
+    """Return the pattern by which a command that failed is seen to have run out of memory; empty where it has not.
+
+    Texts alone show nothing: a program may print what it likes, and a compiler quotes what it compiles. So the command
+    must also have ended as its runtime ends one that has no memory left.
+    """
+    status = end.wait_status
+    code = -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+    prefix = "build_" if end.stage == "build" else ""
+    if ending[prefix + "memory_ends"] and code not in ending[prefix + "memory_ends"]:
+        return ""
+    places = [(ending[prefix + "memory"], end.stderr)]
+    places.append((ending["build_memory" if prefix else "memory_stdout"], end.stdout))
+    return next((pattern for pattern, text in places if _found(pattern, text)), "")
 
 
 def _holds(end: CommandEnd, ending: Dict[str, Any]) -> bool:

@@ -147,7 +147,16 @@ class Job:
         if self.own_ipc and (processes or not self.filters):
             _namespaces.drop_ipc()
 
-    def enter(self, cpu_s: int, memory_bytes: int, file_bytes: int, tasks: int, processes: bool, network: bool) -> None:
+    def enter(
+        self,
+        cpu_s: int,
+        memory_bytes: int,
+        file_bytes: int,
+        tasks: int,
+        stack_bytes: int,
+        processes: bool,
+        network: bool,
+    ) -> None:
         """Enter the layers; what the kernel refuses now, after it granted it to a probe, is our fault and raises."""
         if processes or not self.is_settled:
             if self.proc:
@@ -163,7 +172,8 @@ class Job:
             self.rules.enter()
         if self.rlimits:
             # Without a user namespace, all that the user runs on this machine would count; in it, the zygote does too.
-            _rlimits.enter_job(cpu_s, memory_bytes, file_bytes, tasks + 1 + self.is_settled if self.own_user else 0)
+            tasks = tasks + 1 + self.is_settled if self.own_user else 0
+            _rlimits.enter_job(cpu_s, memory_bytes, file_bytes, tasks, stack_bytes)
         self.give_up(processes, network)
 
     def give_up(self, processes: bool, network: bool) -> None:

@@ -23,12 +23,24 @@ from codeeval.sandbox import (
     _classify,
     _languages,
     _prefetch,
+    _rlimits,
     _stdio,
     _unittest,
     _warm,
     _zygote,
 )
-from codeeval.sandbox._box import MAX_S, Box, CallerGone, NoBox, Stop, ZygoteLost, bounds
+from codeeval.sandbox._box import (
+    MAX_S,
+    Box,
+    CallerGone,
+    NoBox,
+    Stop,
+    ZygoteLost,
+    bounds,
+    digits_of,
+    limit_digits,
+    stack_of,
+)
 from codeeval.sandbox._candidate import VALUE_TEXT, Candidate, bounded
 from codeeval.sandbox._tree import MAX_STARVED
 
@@ -195,6 +207,7 @@ class Judge:
         stdin: Optional[bytes] = None,
         archive: Optional[int] = None,
         is_collected: bool = False,
+        is_native: bool = False,
     ) -> Box:
         """Start a job; see `Box`.
 
@@ -203,11 +216,12 @@ class Judge:
             stdin: what a whole program gets.
             archive: of a command.
             is_collected: whether what the command leaves becomes the archive.
+            is_native: whether the command is a program that was compiled to machine code.
         """
         has_reaper = limits["processes"] > 1 or is_collected or (archive is not None and not self.zygote.is_settled)
         try:
             self._bound(limits, has_reaper)
-            return Box(self.caller_fd, self.zygote, limits, has_reaper, stdin, archive, self.group)
+            return Box(self.caller_fd, self.zygote, limits, has_reaper, stdin, archive, self.group, is_native)
         except OSError as error:
             raise NoBox(str(error)) from None
 
@@ -234,6 +248,7 @@ class Judge:
         try:
             self._begin(box)
             depth = sys.getrecursionlimit()
+            digits = limit_digits(digits_of(limits, is_whole_program=False))
             try:
                 self._bound_own_memory(limits["memory_bytes"])
                 # What tests set for themselves, the precision of decimals say, is not the next ones'.
@@ -244,6 +259,7 @@ class Judge:
                 signal.setitimer(signal.ITIMER_REAL, 0)
                 self._bound_own_memory(None)
                 sys.setrecursionlimit(depth)
+                limit_digits(digits)
         except Stop:
             pass  # the box knows why
         except SystemExit as error:
@@ -332,6 +348,12 @@ class Judge:
             return "programs in other languages than Python need the layer pid, or they could not all be stopped"
         if limits["processes"] > 1 and "pid" not in layers:
             return "more than one process needs the layer pid, or they could not all be stopped"
+        needed, ceiling = _needed_stack(program), _rlimits.stack_ceiling()
+        if needed > ceiling:
+            return (
+                "it gets a stack of %d bytes, but the process that called us may have %d at most; start it with a "
+                "higher hard limit (ulimit -Hs), or lower limits.stack_bytes" % (needed, ceiling)
+            )
         if limits["network"] == "loopback" and "net" not in layers:
             return "a loopback network of its own needs the layer net"
         if limits["network"] == "host":
@@ -452,6 +474,13 @@ class Judge:
                 "strength='same box'" % box.uncarried
             )
         return "; ".join(parts)
+
+
+def _needed_stack(program: Dict[str, Any]) -> int:
+    """Return the bytes of stack that a program must get, whatever the caller has, lest its verdict depends on that."""
+    recipe, limits = program.get("recipe"), program["limits"]
+    has_own = recipe["native"] if recipe else limits["processes"] == 1
+    return max(stack_of(limits), _rlimits.STACK_BYTES) if has_own else _rlimits.STACK_BYTES
 
 
 # ------------------------------------------------------------------------------------------------ split judging

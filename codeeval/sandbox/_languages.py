@@ -12,6 +12,7 @@ import collections
 import fcntl
 import hashlib
 import json
+import mmap
 import os
 import re
 import signal
@@ -39,11 +40,19 @@ _PREPARED = re.compile(re.escape(_root.PREPARED) + "/|internal compiler error")
 class Stage:
     """One command in its own box, and what became of it."""
 
-    def __init__(self, judge: Any, order: Dict[str, Any], limits: Dict[str, Any], archive: int, stdin: bytes = b""):
+    def __init__(
+        self,
+        judge: Any,
+        order: Dict[str, Any],
+        limits: Dict[str, Any],
+        archive: int,
+        stdin: bytes = b"",
+        is_native: bool = False,
+    ):
         # What has to be written before the command starts is not for it to choose.
         largest = max([os.fstat(archive).st_size, *(4 * len(text) for text in order["files"].values())])
         limits = {**limits, "file_bytes": max(limits["file_bytes"], largest)}
-        box: Box = judge.new_box(limits, stdin, archive, bool(order["collect"]))
+        box: Box = judge.new_box(limits, stdin, archive, bool(order["collect"]), is_native)
         reply: List[Any] = []
         try:
             box.send({**order, "reaper": box.has_reaper})
@@ -150,6 +159,16 @@ class Build:
         self.row = row
         #: It was made where there is no file system, whose bounds the command would have met.
         self.is_warm = is_warm
+        self._has: Dict[str, bool] = {}
+
+    def has(self, pattern: str) -> bool:
+        """Return whether something in what was built matches a pattern of ASCII text, as the name of a symbol."""
+        if not pattern or not self.n_bytes:
+            return False
+        if pattern not in self._has:
+            with mmap.mmap(self.archive, self.n_bytes, access=mmap.ACCESS_READ) as content:
+                self._has[pattern] = re.search(pattern.encode(), content) is not None
+        return self._has[pattern]
 
     @property
     def is_certain(self) -> bool:
@@ -299,7 +318,9 @@ def _run_one(
             return row, None
         order["unpack"] = _command.OUT
         archive = build.archive
-    stage = Stage(judge, order, limits, archive, stdin)
+    # The C library gives each further thread as large a stack as the first one's, all of which count as memory.
+    is_native = recipe["native"] and not (build is not None and build.has(recipe["threading"]))
+    stage = Stage(judge, order, limits, archive, stdin, is_native)
     if stage.is_unprepared and argv is not None and build is not None and build.is_warm:
         judge.builds.drop(_key(program, recipe, argv))
         return _run_one(judge, {**program, "recipe": {**recipe, "warm": None}}, argv, limits, stdin)

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+import sys
+
 try:
     import resource
 except ImportError:  # Windows has none; importing must still work there
     resource = None  # type: ignore[assignment]
 
-__all__ = ["DESCRIPTORS", "LAYERS", "enter_job", "enter_zygote", "lift_descriptors", "no_core_dumps"]
+__all__ = [
+    "DESCRIPTORS",
+    "LAYERS",
+    "STACK_BYTES",
+    "enter_job",
+    "enter_zygote",
+    "lift_descriptors",
+    "no_core_dumps",
+    "set_stack",
+    "stack_ceiling",
+]
 
-LAYERS = {"rlimits": "CPU time, memory, file size, descriptors and core dumps are bounded"}
+LAYERS = {"rlimits": "CPU time, memory, stack, file size, descriptors and core dumps are bounded"}
+
+#: What a usual shell gives a process as its stack; the C library gives as much to each further thread.
+STACK_BYTES = 8 << 20
 
 #: How many a process of a job may have open; none has this number or a higher one.
 DESCRIPTORS = 256
@@ -51,8 +66,28 @@ def no_core_dumps() -> None:
         pass
 
 
-def enter_job(cpu_s: int, memory_bytes: int, file_bytes: int, tasks: int) -> None:
-    """Set one job's limits, soft and hard alike.
+def stack_ceiling() -> int:
+    """Return the largest stack, in bytes, that this process may give to one that it starts."""
+    hard = resource.getrlimit(resource.RLIMIT_STACK)[1]
+    return sys.maxsize if hard == resource.RLIM_INFINITY else int(hard)
+
+
+def set_stack(n_bytes: int) -> None:
+    """Set how far the stack of this process' first thread may grow, as far as we are let.
+
+    The hard limit is lifted where that is allowed, since programs raise their own stack.
+    """
+    hard = resource.getrlimit(resource.RLIMIT_STACK)[1]
+    for ceiling in (resource.RLIM_INFINITY, hard):
+        try:
+            resource.setrlimit(resource.RLIMIT_STACK, (n_bytes, ceiling))
+            return
+        except (ValueError, OSError):  # only the machine's root may lift it
+            pass
+
+
+def enter_job(cpu_s: int, memory_bytes: int, file_bytes: int, tasks: int, stack_bytes: int = STACK_BYTES) -> None:
+    """Set one job's limits, soft and hard alike; but of the stack, the soft one.
 
     CPU time is the backstop of the limit that is watched from outside. Memory is RLIMIT_DATA, private writable
     memory: RLIMIT_AS would count what is only reserved, which threads, numpy and most runtimes do by the gigabyte.
@@ -64,7 +99,9 @@ def enter_job(cpu_s: int, memory_bytes: int, file_bytes: int, tasks: int) -> Non
         tasks: processes and threads of this user in this user namespace, ours included; 0 where that is everybody's,
             and nothing is limited that counts per user. The kernel exempts the machine's root, whatever it is called
             in the namespace.
+        stack_bytes: of the first thread.
     """
+    set_stack(stack_bytes)
     limits = [
         (resource.RLIMIT_CPU, cpu_s),
         (resource.RLIMIT_DATA, memory_bytes),

@@ -11,7 +11,7 @@ import json
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from codeeval.sandbox import _classify, _comparisons, _languages
-from codeeval.sandbox._box import Box
+from codeeval.sandbox._box import Box, digits_of, limit_digits
 from codeeval.sandbox._calls import Verdict, load_checker, load_values, test_wall_s, told
 from codeeval.sandbox._candidate import Candidate, bounded
 
@@ -78,8 +78,12 @@ class _Run:
         if code is None or box is None or row["status"] not in ("early_exit", "passed"):
             return row["status"], row.get("message", "")
         if code:
-            error = bytes(box.output[box.err]).decode("utf-8", "replace").strip().rpartition("\n")[2]
-            status = "memory_exceeded" if error.startswith("MemoryError") else "failed"
+            told = (bytes(box.output[box.err]) + b"\n" + bytes(box.tails[box.err])).decode("utf-8", "replace").strip()
+            error = told.rpartition("\n")[2]
+            # As the interpreter ends where nobody caught it; whoever prints the word has not run out of anything.
+            is_uncaught = code == 1 and "Traceback (most recent call last):\n" in told
+            is_memory = is_uncaught and (error == "MemoryError" or error.startswith("MemoryError: "))
+            status = "memory_exceeded" if is_memory else "failed"
             return status, "exited with code %d%s" % (code, ": " + error[:300] if error else "")
         if box.written[box.out] > len(box.output[box.out]):
             return "output_exceeded", "printed more than limits.stdout_bytes"
@@ -92,7 +96,8 @@ def _rule(judge: Any, program: Dict[str, Any], check: Dict[str, Any]) -> Callabl
     if name == "program":
         return lambda stdin, wanted, output: _ask_program(judge, program, check, (stdin, wanted, output))
     if name == "check":
-        checker = load_checker(check["source"])
+        loaded = load_checker(check["source"])
+        checker = _with_digits(loaded, digits_of(program["limits"], is_whole_program=True))
     else:
         compare = _comparisons.OUTPUT_COMPARISONS[name]
 
@@ -109,6 +114,19 @@ def _rule(judge: Any, program: Dict[str, Any], check: Dict[str, Any]) -> Callabl
         return "failed", "printed %s, but expected %s" % (_shown(output), _shown(wanted))
 
     return is_right
+
+
+def _with_digits(checker: Callable[..., Any], digits: int) -> Callable[..., Any]:
+    """Return a checker that converts integers of as many digits as the program that printed them."""
+
+    def check(*parts: str) -> Any:
+        before = limit_digits(digits)
+        try:
+            return checker(*parts)
+        finally:
+            limit_digits(before)
+
+    return check
 
 
 def _ask_program(judge: Any, program: Dict[str, Any], check: Dict[str, Any], test: Tuple[bytes, ...]) -> Verdict:

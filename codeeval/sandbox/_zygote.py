@@ -72,9 +72,10 @@ LAYERS: Dict[str, str] = {
     **_seccomp.LAYERS,
 }
 
-#: J: whole CPU seconds, memory bytes, file bytes, processes and threads together, whether it may have processes,
-#: whether it carries out a command, whether that may have none, whether it may have sockets.
-JOB = struct.Struct("!cqqqq????")
+#: J: whole CPU seconds, memory bytes, file bytes, processes and threads together, bytes of the first thread's stack,
+#: digits of Python's integers as text (-1: as they are limited anyway), whether it may have processes, whether it
+#: carries out a command, whether that may have none, whether it may have sockets.
+JOB = struct.Struct("!cqqqqqq????")
 #: Answer to C: CPU seconds.
 CLOCK = struct.Struct("!d")
 #: Answer to T: CPU seconds, the longest wait of one thread for a core in seconds, how many they are.
@@ -325,7 +326,8 @@ def _serve(channel: socket.socket, job: _job.Job, work: str, clean: Callable[[],
         message, fds = _receive(channel)
         order = message[:1]
         if order == b"J":
-            _, cpu_s, memory_bytes, file_bytes, tasks, processes, command, alone, network = JOB.unpack(message)
+            _, cpu_s, memory_bytes, file_bytes, tasks, stack_bytes, digits, *may = JOB.unpack(message)
+            processes, command, alone, network = may
             failed = 0
             tasks += services.count_tasks()
             try:
@@ -335,7 +337,8 @@ def _serve(channel: socket.socket, job: _job.Job, work: str, clean: Callable[[],
             if pid == 0 and not failed:
                 try:
                     _become(fds, _job.AHEAD_FD if job.rules is None else _job.RULES_FD)
-                    job.enter(cpu_s, memory_bytes, file_bytes, tasks, processes, network)
+                    job.enter(cpu_s, memory_bytes, file_bytes, tasks, stack_bytes, processes, network)
+                    _limit_digits(digits)
                     _harness.run(_job.SOCKET_FD, _job.AHEAD_FD, job.confine(alone, network))
                 finally:
                     os._exit(1)
@@ -453,6 +456,13 @@ def _is_used(work: str, state: Tuple[int, ...]) -> bool:
         return _state(work) != state or bool(os.listdir(work))
     except OSError:
         return True
+
+
+def _limit_digits(digits: int) -> None:
+    """In the child: limit the conversion of integers to text and back; -1 leaves it as it is."""
+    limit: Any = getattr(sys, "set_int_max_str_digits", None)  # older Pythons have none
+    if digits >= 0 and limit is not None:
+        limit(digits)
 
 
 def _move(fd: int, target: int) -> None:

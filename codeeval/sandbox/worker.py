@@ -38,6 +38,7 @@ __all__ = [
     "Setup",
     "Worker",
     "WorkerDied",
+    "code_digest",
     "facts_of",
     "harness_digest",
     "message_of",
@@ -444,6 +445,21 @@ def message_of(program: Program, recipe: Mapping[str, Any] | None = None) -> byt
 
 
 def harness_digest() -> str:
-    """Give the digest of the code that judges: another version may judge differently."""
-    text = b"".join(path.read_bytes() for path in sorted((_PACKAGE / "sandbox").glob("_*.py")))
-    return hashlib.sha256(text).hexdigest()
+    """Return the digest of the code that judges: another version may judge differently."""
+    return code_digest("sandbox")
+
+
+def code_digest(part: str, package: Path = _PACKAGE) -> str:
+    """Return the digest of all files of one of our subpackages, by their names and contents.
+
+    Args:
+        part: its name.
+        package: the directory that it lies in.
+    """
+    digest = hashlib.sha256()
+    top = package / part
+    for path in sorted(path for path in top.rglob("*") if path.is_file() and "__pycache__" not in path.parts):
+        content = path.read_bytes()
+        digest.update(f"{path.relative_to(top).as_posix()}\0{len(content)}\0".encode())
+        digest.update(content)
+    return digest.hexdigest()
