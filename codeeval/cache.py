@@ -19,6 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
+from codeeval.jsonl import parse_json
 from codeeval.program import Execution, Status
 
 __all__ = ["VerdictCache", "is_reusable"]
@@ -61,7 +62,7 @@ class VerdictCache:
         if row is None:
             return None
         try:
-            return Execution.from_dict(json.loads(row))
+            return Execution.from_dict(parse_json(row))
         except (KeyError, TypeError, ValueError, AttributeError):
             return None  # a row that another version wrote, or damage: no verdict
 

@@ -38,6 +38,7 @@ from codeeval.environments.installers import (
 from codeeval.environments.interpreters import Interpreter, find
 from codeeval.environments.locks import Lock, how_to_get, locks, normalised
 from codeeval.errors import EnvironmentUnavailable
+from codeeval.jsonl import parse_json
 
 __all__ = ["Environment", "build", "check", "described", "get", "remove"]
 
@@ -241,7 +242,7 @@ def _complete(lock_by_python: Mapping[str, Lock], folder: Path) -> Environment |
 def _read(target: Path) -> Environment | None:
     """Read an environment's record; None where it isn't complete, or its interpreter is gone."""
     try:
-        record = json.loads((target / RECORD).read_text(encoding="utf-8"))
+        record = parse_json((target / RECORD).read_text(encoding="utf-8"))
         found = Environment(
             name=record["name"],
             directory=target,
