@@ -112,7 +112,9 @@ def read_rows(path: str | os.PathLike[str]) -> Iterator[tuple[str, dict[str, Any
         return
     for number, row in enumerate(read_json(path)):
         if not isinstance(row, dict):
-            raise ResultsError(f"{name}, item {number}: wanted a JSON object, but got {reprlib.repr(row):.120}", path=path)
+            raise ResultsError(
+                f"{name}, item {number}: wanted a JSON object, but got {reprlib.repr(row):.120}", path=path
+            )
         yield f"{name}, item {number}", row
 
 

@@ -186,7 +186,8 @@ def _index(place: str, row: Mapping[str, Any], task_id: str, counts: Mapping[str
         if index is not None:
             if isinstance(index, bool) or not isinstance(index, int) or index < 0:
                 raise SamplingError(
-                    f"{place}: {key} of {task_id} must be an integer from 0, but got {reprlib.repr(index):.80}", task_id=task_id
+                    f"{place}: {key} of {task_id} must be an integer from 0, but got {reprlib.repr(index):.80}",
+                    task_id=task_id,
                 )
             return index
     return counts.get(task_id, 0)
