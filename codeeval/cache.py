@@ -19,6 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
+from codeeval._imports import importing
 from codeeval.jsonl import parse_json
 from codeeval.program import Execution, Status
 
@@ -134,7 +135,8 @@ class VerdictCache:
 
     def _open(self) -> sqlite3.Connection:
         if self.path is None:
-            from codeeval.data import cache_dir
+            with importing:
+                from codeeval.data import cache_dir
 
             self.path = Path(cache_dir()) / "verdicts.sqlite3"
         self.path.parent.mkdir(parents=True, exist_ok=True)

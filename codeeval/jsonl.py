@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, cast
 
+from codeeval._imports import importing
 from codeeval.errors import ResultsError
 
 __all__ = [
@@ -65,7 +66,8 @@ def read_jsonl(path: str | os.PathLike[str]) -> Iterator[tuple[int, dict[str, An
         ResultsError: a line is not a JSON object, or the file is damaged; says which line.
         FileNotFoundError: there is no such file.
     """
-    import jsonlines
+    with importing:
+        import jsonlines
 
     lines = _Numbered(path)
     try:

@@ -91,20 +91,20 @@ class Noisy:
 #: What programs do at their end → what plain Python prints.
 ENDINGS = {
     "an object that nothing else holds": f"{NOISY}\nnoisy = Noisy('del')\nprint('end')",
-    "an object and a function that holds the globals": f"{NOISY}\nnoisy = Noisy('del')\ndef f(): return noisy\nprint('end')",
+    "a function that holds the globals": f"{NOISY}\nnoisy = Noisy('del')\ndef f(): return noisy\nprint('end')",
     "a cycle": f"{NOISY}\nnoisy = Noisy('del')\nnoisy.me = noisy\nprint('end')",
-    "a finalizer that uses globals": f"{NOISY}\ndef f(): return 'x'\nNoisy.__del__ = lambda self: print(f())\nx = Noisy('')",
+    "a finalizer that uses globals": f"{NOISY}\ndef f(): print('f')\nNoisy.__del__ = lambda me: f()\nx = Noisy('')",
     "after an exception": f"{NOISY}\nnoisy = Noisy('del')\ndef f(): raise ValueError\nf()",
     "after an exit": f"{NOISY}\nimport sys\nnoisy = Noisy('del')\ndef f(): local = Noisy('local'); sys.exit(0)\nf()",
     "after exit functions": f"{NOISY}\nimport atexit\nnoisy = Noisy('del')\natexit.register(print, 'atexit')",
-    "after threads": f"{NOISY}\nimport threading\nnoisy = Noisy('del')\nthreading.Thread(target=lambda: print('x')).start()",
+    "after threads": f"{NOISY}\nimport threading as t\nnoisy = Noisy('del')\nt.Thread(target=print).start()",
     "not after os._exit": f"{NOISY}\nimport os\nnoisy = Noisy('del')\nprint('end', flush=True)\nos._exit(0)",
     "a generator": "def g():\n  try: yield 1\n  finally: print('closed')\nit = g()\nnext(it)\nprint('end')",
     "a file of its own": "out = open(1, 'w', closefd=False)\nout.write('kept')",
-    "a replaced stream": f"{NOISY}\nimport sys\nclass Out(Noisy):\n  def write(self, text): pass\n  def flush(self): pass\n"
-    "sys.stdout = Out('dropped')\nprint('lost')",
+    "a replaced stream": f"{NOISY}\nimport sys\nclass Out(Noisy):\n  def write(self, text): pass\n"
+    "  def flush(self): pass\nsys.stdout = Out('dropped')\nprint('lost')",
     "a finalizer that raises": "class A:\n  def __del__(self): raise ValueError\na = A()\nprint('end')",
-    "a weak reference": "import weakref\nclass A: pass\na = A()\nr = weakref.ref(a, lambda r: print('gone'))\nprint('end')",
+    "a weak reference": "from weakref import ref\nclass A: pass\na = A()\nr = ref(a, lambda r: print('x'))\nprint(1)",
 }
 
 

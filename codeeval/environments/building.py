@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from codeeval._imports import importing
 from codeeval._interactive import is_interactive
 from codeeval.data import cache_dir, write_whole
 from codeeval.environments.installers import (
@@ -366,7 +367,8 @@ def _bar(lock: Lock, target: Path, progress: bool) -> Iterator[Callable[[str], N
     if not progress:
         yield lambda line: None
         return
-    from tqdm.auto import tqdm
+    with importing:
+        from tqdm.auto import tqdm
 
     with tqdm(total=len(lock.pins), desc=lock.name, unit="package") as bar:
 

@@ -22,7 +22,7 @@ import signal
 import socket
 import stat
 import struct
-from typing import Callable, Dict, List, NoReturn, Optional, Sequence, Tuple
+from typing import Callable, Dict, List, NoReturn, Optional, Sequence
 
 from codeeval.sandbox import _namespaces, _seccomp
 
