@@ -18,6 +18,7 @@ import array
 import ctypes
 import errno
 import os
+import re
 import signal
 import socket
 import stat
@@ -106,6 +107,8 @@ def keep(places: Sequence[str], drop: Callable[[], None], highest_fd: int) -> Op
         OSError: there is no table for this machine, or the fork fails.
     """
     numbers = _numbers()
+    if not _can_continue(os.uname().release):
+        return None
     listener = _seccomp.for_calls(numbers.values(), notifies=True)
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     zygote = os.getpid()
@@ -156,6 +159,12 @@ def _numbers() -> Dict[str, int]:
     if machine not in _CALLS:
         raise OSError(errno.ENOSYS, "there is no table of system calls for %s" % machine)
     return _CALLS[machine]
+
+
+def _can_continue(release: str) -> bool:
+    """Return whether a kernel lets a call that it notified of go on, which ours must: since 5.5."""
+    found = re.match(r"(\d+)\.(\d+)", release)
+    return found is not None and (int(found[1]), int(found[2])) >= (5, 5)
 
 
 def _is_yama_strict() -> bool:

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 import codeeval as ce
-from codeeval.sandbox import Sandbox
+from codeeval.sandbox import Sandbox, _attributes
 
 #: What an ordinary container leaves of the layers.
 PRIVILEGE_FREE = ("rlimits", "landlock", "capabilities", "seccomp")
@@ -310,6 +310,13 @@ with ce.LocalExecutor(workers=1, sandbox=Sandbox(layers={PRIVILEGE_FREE!r})) as 
 
     assert found.stdout == "PermissionError\nPermissionError\n0o100644\n\n", found.stderr
     assert facts(victim) == before
+
+
+@pytest.mark.parametrize(
+    ("release", "can"), [("5.4.0-200-generic", False), ("5.5.0", True), ("6.12.1", True), ("4.19", False), ("", False)]
+)
+def test_kernels_that_cannot_let_a_call_go_on_are_known_by_their_version(release: str, can: bool) -> None:
+    assert _attributes._can_continue(release) is can
 
 
 def test_a_file_can_not_be_emptied_by_opening_it_for_reading(tmp_path: Path) -> None:
