@@ -13,6 +13,8 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from codeeval._imports import importing
+
 if TYPE_CHECKING:
     from codeeval import environments, errors, extract, formats, languages
     from codeeval.auditing import Audit, audit
@@ -208,12 +210,14 @@ if not TYPE_CHECKING:  # a type checker is to know the names above, and no other
 
     def __getattr__(name: str) -> Any:
         if name in _HOMES:
-            value = getattr(importlib.import_module(_HOMES[name]), name)
+            with importing:
+                value = getattr(importlib.import_module(_HOMES[name]), name)
         elif name.startswith("_"):
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         else:
             try:
-                return importlib.import_module(f"codeeval.{name}")
+                with importing:
+                    return importlib.import_module(f"codeeval.{name}")
             except ModuleNotFoundError as error:
                 if error.name != f"codeeval.{name}":
                     raise

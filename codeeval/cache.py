@@ -19,6 +19,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
+from codeeval._imports import importing
+from codeeval.jsonl import parse_json
 from codeeval.program import Execution, Status
 
 __all__ = ["VerdictCache", "is_reusable"]
@@ -61,7 +63,7 @@ class VerdictCache:
         if row is None:
             return None
         try:
-            return Execution.from_dict(json.loads(row))
+            return Execution.from_dict(parse_json(row))
         except (KeyError, TypeError, ValueError, AttributeError):
             return None  # a row that another version wrote, or damage: no verdict
 
@@ -133,7 +135,8 @@ class VerdictCache:
 
     def _open(self) -> sqlite3.Connection:
         if self.path is None:
-            from codeeval.data import cache_dir
+            with importing:
+                from codeeval.data import cache_dir
 
             self.path = Path(cache_dir()) / "verdicts.sqlite3"
         self.path.parent.mkdir(parents=True, exist_ok=True)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Self
 
 from codeeval._arguments import call_of
+from codeeval._imports import importing
 from codeeval._interactive import is_interactive
 
 if TYPE_CHECKING:
@@ -54,7 +55,8 @@ class ProgressBar(Callback):
 
     def on_start(self, run: Run) -> None:
         """Show the bar."""
-        from tqdm.auto import tqdm
+        with importing:
+            from tqdm.auto import tqdm
 
         self._counts_samples = not run.judges
         self._n_judged = self._n_passed = self._n_unjudged = 0

@@ -21,6 +21,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Protocol
 
+from codeeval._imports import importing
 from codeeval.errors import (
     ChecksumMismatch,
     DatasetError,
@@ -165,7 +166,8 @@ class HubFile:
 
     def fetch(self) -> tuple[Path, str]:
         """Give the file; see `Place.fetch`."""
-        import huggingface_hub
+        with importing:
+            import huggingface_hub
 
         revision = f"hub {self.repo}@{self.revision}"
         if re.fullmatch("[0-9a-f]{40}", self.revision):
@@ -235,7 +237,8 @@ class UrlFile:
         return urllib.parse.urlsplit(self.url).path.rpartition("/")[2] or "rows"
 
     def _download(self) -> bytes:
-        import urllib.request
+        with importing:
+            import urllib.request
 
         if urllib.parse.urlsplit(self.url).scheme not in ("http", "https"):
             raise ValueError(f"only http and https addresses can be fetched, but got {self.url!r}")
@@ -453,8 +456,9 @@ def _ask_hub() -> None:
     Raises:
         DatasetUnavailable: it doesn't answer.
     """
-    from huggingface_hub import constants
-    from huggingface_hub.utils import get_session  # type: ignore[attr-defined]  # it is there, in every version
+    with importing:
+        from huggingface_hub import constants
+        from huggingface_hub.utils import get_session  # type: ignore[attr-defined]  # it is there, in every version
 
     try:
         get_session().head(constants.ENDPOINT, timeout=_HUB_TIMEOUT_S)

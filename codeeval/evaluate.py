@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from codeeval._arguments import call_of, refuse_other_metrics, refuse_other_paths
+from codeeval._imports import importing
 from codeeval._tables import plural
 from codeeval.cache import VerdictCache
 from codeeval.callbacks import Callback, Notifier, listed
@@ -197,7 +198,8 @@ async def evaluate_async(
 
     Cancelling the task ends the run after the attempt that it is at; everything finished is on disk.
     """
-    import asyncio  # slow to import, and few need it
+    with importing:
+        import asyncio  # slow to import, and few need it
 
     stop = _Stop()
     run = asyncio.ensure_future(
@@ -451,7 +453,8 @@ def _executor(executor: Executor | None) -> Iterator[Executor]:
     if executor is not None:
         yield executor
         return
-    from codeeval.executors.local import LocalExecutor
+    with importing:
+        from codeeval.executors.local import LocalExecutor
 
     with LocalExecutor() as own:
         yield own
@@ -615,7 +618,8 @@ def _extractor_of(manifest: Mapping[str, Any], problems: ProblemSet) -> Extracto
     name = manifest.get("extractor")
     if name is None:
         return default_extractor(problems)
-    import codeeval.extract
+    with importing:
+        import codeeval.extract
 
     module, _, function = name.rpartition(".")
     found = getattr(codeeval.extract, function, None) if module == codeeval.extract.__name__ else None

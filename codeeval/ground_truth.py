@@ -15,6 +15,7 @@ from typing import Any
 from codeeval.data import cache_dir, write_whole
 from codeeval.evaluate import evaluate
 from codeeval.executors import Executor, LocalExecutor
+from codeeval.jsonl import parse_json
 from codeeval.problem import Problem, ProblemSet
 from codeeval.program import Status
 from codeeval.run import executor_description, executor_identity
@@ -126,7 +127,7 @@ class _Kept:
 
     def _rows(self) -> dict[str, list[Any]]:
         try:
-            rows = json.loads(self.path.read_bytes()) if self.path is not None else {}
+            rows = parse_json(self.path.read_bytes()) if self.path is not None else {}
             for row in rows.values():
                 _from_row(row)
         except (OSError, ValueError, TypeError, AttributeError):  # not there, or damaged: it is found out anew

@@ -6,14 +6,25 @@ import gzip
 import io
 import json
 import os
+import reprlib
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, cast
 
+from codeeval._imports import importing
 from codeeval.errors import ResultsError
 
-__all__ = ["first_character", "open_bytes", "open_text", "read_json", "read_jsonl", "read_rows", "write_jsonl"]
+__all__ = [
+    "first_character",
+    "open_bytes",
+    "open_text",
+    "parse_json",
+    "read_json",
+    "read_jsonl",
+    "read_rows",
+    "write_jsonl",
+]
 
 
 def open_bytes(path: str | os.PathLike[str]) -> IO[bytes]:
@@ -36,6 +47,18 @@ def open_text(path: str | os.PathLike[str], mode: str = "r") -> IO[str]:
     return open(path, mode, encoding="utf-8", newline="")
 
 
+def parse_json(text: str | bytes) -> Any:
+    """Parse text that comes from a disk, as `json.loads`.
+
+    Raises:
+        ValueError: it is not JSON, or nested too deeply for Python, which is a RecursionError otherwise.
+    """
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("JSON that is nested too deeply") from None
+
+
 def read_jsonl(path: str | os.PathLike[str]) -> Iterator[tuple[int, dict[str, Any]]]:
     """Read (line number, row) pairs; blank lines are passed over.
 
@@ -43,19 +66,18 @@ def read_jsonl(path: str | os.PathLike[str]) -> Iterator[tuple[int, dict[str, An
         ResultsError: a line is not a JSON object, or the file is damaged; says which line.
         FileNotFoundError: there is no such file.
     """
-    import jsonlines
+    with importing:
+        import jsonlines
 
     lines = _Numbered(path)
     try:
         # Bytes, split at \n alone: the reader decodes line by line, so a bad byte is reported where it stands.
         # `loads` is given because the default is orjson where it is installed, which refuses NaN and lone surrogates.
-        with open_bytes(path) as file, jsonlines.Reader(lines.of(file), loads=json.loads) as reader:
+        with open_bytes(path) as file, jsonlines.Reader(lines.of(file), loads=parse_json) as reader:
             for row in reader.iter(type=dict, skip_empty=True):
                 yield lines.number, row
     except jsonlines.InvalidLineError as error:
         raise _bad_line(path, error.lineno, f"not a JSON object: {_reason(error)} in {error.line!r:.120}") from error
-    except RecursionError as error:
-        raise _bad_line(path, lines.number, "not a JSON object that can be read: it is nested too deeply") from error
 
 
 def read_json(path: str | os.PathLike[str]) -> Any:
@@ -67,12 +89,12 @@ def read_json(path: str | os.PathLike[str]) -> Any:
     """
     try:
         with open_bytes(path) as file:
-            return json.loads(file.read().decode("utf-8-sig"))
+            return parse_json(file.read().decode("utf-8-sig"))
     except json.JSONDecodeError as error:
         raise _bad_line(path, error.lineno, f"not JSON: {error.msg}") from error
     except UnicodeDecodeError as error:
         raise _bad_line(path, error.object.count(b"\n", 0, error.start) + 1, f"not UTF-8: {error.reason}") from error
-    except (RecursionError, ValueError) as error:
+    except ValueError as error:
         raise ResultsError(f"{os.fspath(path)}: JSON that cannot be read: {error}", path=path) from error
     except _DAMAGED as error:
         raise ResultsError(f"{os.fspath(path)}: the file is damaged: {error}", path=path) from error
@@ -92,7 +114,9 @@ def read_rows(path: str | os.PathLike[str]) -> Iterator[tuple[str, dict[str, Any
         return
     for number, row in enumerate(read_json(path)):
         if not isinstance(row, dict):
-            raise ResultsError(f"{name}, item {number}: wanted a JSON object, but got {row!r:.120}", path=path)
+            raise ResultsError(
+                f"{name}, item {number}: wanted a JSON object, but got {reprlib.repr(row):.120}", path=path
+            )
         yield f"{name}, item {number}", row
 
 

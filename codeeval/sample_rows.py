@@ -7,6 +7,7 @@ program (and wins where both exist). Its place among the task's samples is its `
 from __future__ import annotations
 
 import os
+import reprlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -123,7 +124,7 @@ def known_task(place: str, task_id: object, problems: Mapping[str, Problem]) -> 
         SamplingError: it is not; says where the row stands.
     """
     if not isinstance(task_id, str):
-        raise SamplingError(f"{place}: wanted the task_id of one of the problems, but got {task_id!r:.80}")
+        raise SamplingError(f"{place}: wanted the task_id of one of the problems, but got {reprlib.repr(task_id):.80}")
     if task_id not in problems:
         raise unknown_task(place, task_id, problems)
     return task_id
@@ -185,7 +186,8 @@ def _index(place: str, row: Mapping[str, Any], task_id: str, counts: Mapping[str
         if index is not None:
             if isinstance(index, bool) or not isinstance(index, int) or index < 0:
                 raise SamplingError(
-                    f"{place}: {key} of {task_id} must be an integer from 0, but got {index!r:.80}", task_id=task_id
+                    f"{place}: {key} of {task_id} must be an integer from 0, but got {reprlib.repr(index):.80}",
+                    task_id=task_id,
                 )
             return index
     return counts.get(task_id, 0)
@@ -194,7 +196,7 @@ def _index(place: str, row: Mapping[str, Any], task_id: str, counts: Mapping[str
 def _got(row: Mapping[str, Any], key: str) -> str:
     """Say what a row has instead of a string."""
     if key in row:
-        return f"got {row[key]!r:.80}"
+        return f"got {reprlib.repr(row[key]):.80}"
     meant = next((other for other in _OTHER_NAMES.get(key, ()) if other in row), None)
     remedy = f"; if it is {meant!r}, rename that" if meant else ""
     return f"it isn't there; the row has {sorted(map(str, row))!s:.200}{remedy}"

@@ -21,6 +21,7 @@ import json
 import logging
 import math
 import os
+import reprlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +32,7 @@ import numpy as np
 from codeeval._arguments import refuse_other_metrics, refuse_other_paths
 from codeeval._tables import plural
 from codeeval.errors import ResultsError
+from codeeval.jsonl import parse_json
 from codeeval.metrics import Metric, PassAtK
 from codeeval.program import Execution
 from codeeval.results import Estimate, Results, Tags
@@ -520,7 +522,7 @@ def _make_directory(path: Path) -> None:
 def _read_manifest(directory: Path) -> dict[str, Any] | None:
     path = directory / MANIFEST
     try:
-        manifest = json.loads(path.read_bytes())
+        manifest = parse_json(path.read_bytes())
     except FileNotFoundError:
         return None
     except NotADirectoryError as error:
@@ -554,7 +556,7 @@ def _read_tags(directory: Path) -> dict[str, Tags]:
     """Read what the scores can be broken down by; runs of before there were tags have none."""
     path = directory / TAGS
     try:
-        tags = json.loads(path.read_bytes())
+        tags = parse_json(path.read_bytes())
     except FileNotFoundError:
         return {}
     except OSError as error:
@@ -627,11 +629,11 @@ def _whole_lines(path: Path) -> Iterator[tuple[int, int, dict[str, Any]]]:
                 return
             end += len(line)
             try:
-                row = json.loads(line)
+                row = parse_json(line)
             except ValueError as error:
                 raise _damaged(path, number, error) from error
             if not isinstance(row, dict):
-                raise _damaged(path, number, TypeError(f"{row!r:.80} is no JSON object"))
+                raise _damaged(path, number, TypeError(f"{reprlib.repr(row):.80} is no JSON object"))
             yield number, end, row
 
 

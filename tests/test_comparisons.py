@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import math
 import random
 from fractions import Fraction
@@ -42,6 +43,27 @@ NAN, INF = math.nan, math.inf
         ("set", [1, 2, 2], (2, 1), True),
         ("set", [1], [1, 2], False),
         ("set", [1.0, 2.0 + 1e-9], [1.0, 2.0], False),
+        ("set", [["eat", "tea"], ["bat"]], [["bat"], ["eat", "tea"], ["bat"]], True),
+        ("set", [["tea", "eat"], ["bat"]], [["bat"], ["eat", "tea"]], False),
+        ("set", [[-1, 0, 1], [-1, -1, 2]], [[-1, -1, 2], [-1, 0, 1]], True),
+        ("set", [[1]], [(1,)], False),
+        ("set", [[1, True]], [[1.0, 1]], True),
+        ("set", [[1], 2], [2, [1]], True),
+        ("set", [(1, [2])], [(1, [2])], True),
+        ("set", [[1], [2]], [[1]], False),
+        ("set", [[1]], [[1], [2]], False),
+        ("set", [], [[1]], False),
+        ("set", [{"a": [1], "b": 2}], [{"b": 2, "a": [1]}], True),
+        ("set", [{"a": [1]}], [{"a": [2]}], False),
+        ("set", [{1, 2}, {3}], [frozenset({3}), {2, 1}], True),
+        ("set", [{"a": {(1, frozenset({2}))}}], [{"a": {(1, frozenset({2}))}}], True),
+        ("set", [bytearray(b"a")], [b"a"], True),
+        ("set", [collections.deque([1])], [collections.deque([1])], True),
+        ("set", [collections.deque([1])], [[1]], False),
+        ("set", [np.array([[1, 2]])], [np.array([[1, 2]])], True),
+        ("set", [np.array([[1, 2]])], [np.array([[2, 1]])], False),
+        ("set", range(3), [2, 1, 0], True),
+        ("set", [[NAN]], [[NAN, 1]], False),
         ("not_none", "match", True, True),
         ("not_none", None, True, False),
         ("not_none", False, True, False),
@@ -69,6 +91,19 @@ def test_a_comparison_says_what_its_name_promises(name: str, answer: Any, expect
         ("tokens", b"nan", b"1.5", {"atol": 1e-6}, False),
         ("tokens", b"inf", b"1.5", {"rtol": 1e-6}, False),
         ("tokens", b"yes", b"no", {"atol": 1.0}, False),
+        ("tokens", b"NAN", b"Nan", {"atol": 1e-6}, False),
+        ("tokens", b"Nan", b"NAN", {"atol": 1e-6}, False),
+        ("tokens", b"Nan", b"Nan", {"atol": 1e-6}, True),
+        ("tokens", b"nan", b"Nan", {"atol": 1e-6}, False),
+        ("tokens", b"Nan", b"nan", {"atol": 1e-6}, False),
+        ("tokens", b"INFINITY", b"Infinity", {"atol": 1e-6}, False),
+        ("tokens", b"inf", b"INF", {"atol": 1e-6}, False),
+        ("tokens", b"nan", b"NaN", {"atol": 1e-6}, True),
+        ("tokens", b"-inf", b"-Infinity", {"atol": 1e-6}, True),
+        ("tokens", b"-inf", b"+Inf", {"atol": 1e-6}, False),
+        ("tokens", b".5", b"5e-1", {"atol": 1e-6}, True),
+        ("tokens", b"1.", b"1.0", {"atol": 1e-6}, True),
+        ("tokens", b"1e", b"1.0", {"atol": 1e-6}, False),
     ],
 )
 def test_outputs_are_compared_with_tolerance_only_for_expected_floats(
@@ -94,8 +129,62 @@ def test_sets_with_a_tolerance_may_also_be_close_in_their_order(
     assert _comparisons.as_set(answer, expected, {"rtol": 1e-7, "atol": atol}) is is_right
 
 
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ([[]], [[1.0]]),
+        ([[1.0]], [[]]),
+        ([[1.0], [1.0]], [[1.0, 1.0], [1.0, 1.0]]),
+        ([[1.0, 1.0]], [[1.0]]),
+        ([1.0], [[1.0]]),
+        ([[1.0]], [1.0]),
+        ([(), ()], [(1.0,), (2.0,)]),
+        (np.ones((2, 1)), np.ones((2, 2))),
+        (np.ones((1, 2)), np.ones(2)),
+    ],
+)
+def test_arrays_of_different_shapes_are_not_close(answer: Any, expected: Any) -> None:
+    parameters = {"rtol": 1e-7, "atol": 1e-6}
+
+    assert is_wrong("allclose", answer, expected, parameters)
+    assert is_wrong("set", answer, expected, parameters)
+
+
+def is_wrong(name: str, answer: Any, expected: Any, parameters: dict[str, float]) -> bool:
+    """Return whether a judge counts an answer as wrong, which it also does where the comparison raises."""
+    try:
+        return not _comparisons.COMPARISONS[name](answer, expected, parameters)
+    except (ValueError, TypeError, OverflowError):
+        return True
+
+
+@pytest.mark.parametrize("n_items", [10**10, 1 << 200])
+def test_a_range_is_no_longer_looked_at_than_a_list_of_the_expected_length(n_items: int) -> None:
+    endless, parameters = range(n_items), {"rtol": 1e-7, "atol": 1e-6}
+
+    assert is_wrong("set", endless, [1, 2], {})
+    assert is_wrong("set", endless, [0, 1, [2]], {})
+    assert is_wrong("set", [endless, [1]], [[1]], {})
+    assert is_wrong("set", endless, range(3), parameters)
+    assert is_wrong("allclose", endless, range(3), parameters)
+    assert is_wrong("allclose", [endless], [[0.0, 1.0]], parameters)
+
+
+def test_sets_of_lists_are_the_same_where_sets_of_their_tuples_are() -> None:
+    draw = random.Random(14)
+    n_same = 0
+    for _ in range(2_000):
+        answer, expected = ([[draw.randrange(2) for _ in range(2)] for _ in range(4)] for _ in range(2))
+
+        is_same = _comparisons.as_set(answer, expected, {})
+
+        assert is_same is (set(map(tuple, answer)) == set(map(tuple, expected)))
+        n_same += is_same
+    assert 100 < n_same < 1_900
+
+
 def evalplus(answer: Any, expected: Any, atol: float) -> bool:
-    """EvalPlus' rule on numpy, where the verdict on anything that raises is wrong."""
+    """EvalPlus' rule on numpy, where the verdict on anything that raises is wrong; but shapes must agree."""
     try:
         if answer == expected:
             return True
@@ -103,7 +192,7 @@ def evalplus(answer: Any, expected: Any, atol: float) -> bool:
             return False
         if isinstance(expected, list | tuple) and len(answer) != len(expected):
             return False
-        return bool(np.allclose(answer, expected, rtol=1e-07, atol=atol))
+        return np.shape(answer) == np.shape(expected) and bool(np.allclose(answer, expected, rtol=1e-07, atol=atol))
     except Exception:
         return False
 

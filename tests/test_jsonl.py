@@ -110,9 +110,10 @@ def test_a_json_list_and_json_lines_give_the_same_rows(tmp_path: Path) -> None:
         (b'[{"a": 1},\n"\xff"]', "line 2: not UTF-8"),
         (b"[" * 100_000, "cannot be read"),
         (b'[{"a": 1}, 2]', "item 1: wanted a JSON object, but got 2"),
+        (b'[{"a": 1}, ' + b"[" * 700 + b"]" * 701, r"item 1: wanted a JSON object, but got (\[)+\.\.\.(\])+$"),
         (gzip.compress(b'[{"a": 1}]')[:-3], "damaged"),
     ],
-    ids=["malformed", "not UTF-8", "deep", "number", "torn gzip"],
+    ids=["malformed", "not UTF-8", "deep", "number", "deep item", "torn gzip"],
 )
 def test_a_wrong_json_list_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
     with pytest.raises(ResultsError, match=message):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -78,6 +81,61 @@ def test_programs_that_print_the_right_lines_pass(executor: LocalExecutor, code:
     assert execution.passed, execution
     assert execution.strength is Strength.VALUES_OUT
     assert verdicts(execution) == [True] * 3
+
+
+NOISY = """
+class Noisy:
+    def __init__(self, text): self.text = text
+    def __del__(self): print(self.text)
+"""
+#: What programs do at their end → what plain Python prints.
+ENDINGS = {
+    "an object that nothing else holds": f"{NOISY}\nnoisy = Noisy('del')\nprint('end')",
+    "a function that holds the globals": f"{NOISY}\nnoisy = Noisy('del')\ndef f(): return noisy\nprint('end')",
+    "a cycle": f"{NOISY}\nnoisy = Noisy('del')\nnoisy.me = noisy\nprint('end')",
+    "a finalizer that uses globals": f"{NOISY}\ndef f(): print('f')\nNoisy.__del__ = lambda me: f()\nx = Noisy('')",
+    "after an exception": f"{NOISY}\nnoisy = Noisy('del')\ndef f(): raise ValueError\nf()",
+    "after an exit": f"{NOISY}\nimport sys\nnoisy = Noisy('del')\ndef f(): local = Noisy('local'); sys.exit(0)\nf()",
+    "after exit functions": f"{NOISY}\nimport atexit\nnoisy = Noisy('del')\natexit.register(print, 'atexit')",
+    "after threads": f"{NOISY}\nimport threading as t\nnoisy = Noisy('del')\nt.Thread(target=print).start()",
+    "not after os._exit": f"{NOISY}\nimport os\nnoisy = Noisy('del')\nprint('end', flush=True)\nos._exit(0)",
+    "a generator": "def g():\n  try: yield 1\n  finally: print('closed')\nit = g()\nnext(it)\nprint('end')",
+    "a file of its own": "out = open(1, 'w', closefd=False)\nout.write('kept')",
+    "a replaced stream": f"{NOISY}\nimport sys\nclass Out(Noisy):\n  def write(self, text): pass\n"
+    "  def flush(self): pass\nsys.stdout = Out('dropped')\nprint('lost')",
+    "a finalizer that raises": "class A:\n  def __del__(self): raise ValueError\na = A()\nprint('end')",
+    "a weak reference": "from weakref import ref\nclass A: pass\na = A()\nr = ref(a, lambda r: print('x'))\nprint(1)",
+}
+
+
+@pytest.mark.parametrize("code", ENDINGS.values(), ids=ENDINGS.keys())
+def test_a_program_ends_as_under_plain_python(executor: LocalExecutor, code: str, tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text(code)
+    plain = subprocess.run([sys.executable, "main.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    execution = judged(executor, code, [("", plain.stdout)], oracle="exact")
+
+    assert execution.passed is (plain.returncode == 0), execution
+    assert execution.stdout == plain.stdout
+
+
+def test_a_program_can_read_its_own_source(executor: LocalExecutor) -> None:
+    code = """
+import inspect, sys
+def f():
+    return 1
+class A:
+    def g(self):
+        return 2
+print(inspect.getsource(f) == "def f():\\n    return 1\\n")
+print(inspect.getsource(A) == "class A:\\n    def g(self):\\n        return 2\\n")
+print(inspect.getsource(A.g) == "    def g(self):\\n        return 2\\n")
+print(inspect.getsource(sys.modules["__main__"]).splitlines()[1])
+"""
+
+    execution = judged(executor, code, [("", "True\nTrue\nTrue\nimport inspect, sys\n")])
+
+    assert execution.passed, execution
 
 
 @pytest.mark.parametrize(

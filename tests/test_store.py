@@ -358,6 +358,8 @@ ROW = {"task_id": "one/0", "index": 0, "completion": COMPLETIONS[0], "suite": "t
         b"[1]",
         b"{}",
         b"\x00\xff",
+        b"[" * 100_000 + b"]" * 100_000,
+        b'{"task_id": "one/0", "metadata": ' + b'{"a":' * 100_000 + b"1" + b"}" * 100_001,
         json.dumps(ROW | {"index": -1}).encode(),
         json.dumps(ROW | {"completion": 1, "status": "odd"}).encode(),
         json.dumps(ROW | {"task_id": "two/0", "code": 1}).encode(),
@@ -372,6 +374,35 @@ def test_damage_in_the_middle_is_named_by_file_and_line(tmp_path: Path, name: st
         with pytest.raises(ResultsError, match=rf"{name}, line 4 is damaged") as caught:
             attempt(tmp_path)
         assert (caught.value.path, caught.value.line) == (str(tmp_path / name), 4)
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "tags.json"])
+def test_a_file_that_is_nested_too_deeply_is_damage(tmp_path: Path, name: str) -> None:
+    run(tmp_path)
+    (tmp_path / name).write_bytes(b'{"a":' * 100_000 + b"1" + b"}" * 100_000)
+
+    for attempt in (run, load_results):
+        with pytest.raises(ResultsError, match=f"{name} is damaged: JSON that is nested too deeply"):
+            attempt(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["samples.jsonl", "executions.jsonl"])
+def test_at_no_depth_a_line_raises_anything_but_a_results_error(tmp_path: Path, name: str) -> None:
+    run(tmp_path)
+    log = (tmp_path / name).read_bytes()
+    n_read, lines = 0, set()
+    for depth in range(500, sys.getrecursionlimit() + 10, 10):
+        deep = "[" * depth + "]" * depth
+        for line in (deep, json.dumps(ROW).removesuffix("}") + f', "metadata": {{"a": {deep}}}}}'):
+            (tmp_path / name).write_bytes(log + line.encode() + b"\n")
+
+            try:
+                load_results(tmp_path)
+                n_read += 1
+            except ResultsError as error:
+                lines.add(error.line)
+    assert n_read
+    assert lines == {log.count(b"\n") + 1}
 
 
 def test_two_different_samples_with_one_index_are_damage(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from typing import Any
 from codeeval.data import cache_dir, write_whole
 from codeeval.errors import DatasetError
 from codeeval.executors import LocalExecutor
+from codeeval.jsonl import parse_json
 from codeeval.program import Check, Limits, Program, Status, Strength
 from codeeval.sandbox import decode_values
 from codeeval.suites.calls import packed
@@ -77,7 +78,7 @@ def ground_truth(rows: Iterable[Mapping[str, Any]], digest: str, *, only_whether
 
 def _read(path: Path) -> _Tests | None:
     try:
-        plain = json.loads(gzip.decompress(path.read_bytes()))
+        plain = parse_json(gzip.decompress(path.read_bytes()))
         return {task_id: {name: _loaded(row) for name, row in suites.items()} for task_id, suites in plain.items()}
     except (OSError, EOFError, ValueError, TypeError, AttributeError):  # not there, or damaged: it is made anew
         return None

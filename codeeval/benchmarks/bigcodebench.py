@@ -10,7 +10,6 @@ what that benchmark's evaluator (0.2.5) gives them, with its time limit of four 
 from __future__ import annotations
 
 import ast
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,6 +18,7 @@ from typing import Any, Literal
 
 from codeeval.data import CachedFile, Fetched, HubFile, Row, Source, fetch
 from codeeval.errors import DatasetError, InvalidProblem
+from codeeval.jsonl import parse_json
 from codeeval.problem import Problem, ProblemSet
 from codeeval.program import Limits
 from codeeval.suites import UnittestSuite
@@ -209,8 +209,8 @@ def _metadata(row: Row, version: str) -> Mapping[str, Any]:
     """
     try:
         libs = ast.literal_eval(row["libs"])
-        doc_struct = json.loads(row["doc_struct"])
-    except (ValueError, SyntaxError) as error:
+        doc_struct = parse_json(row["doc_struct"])
+    except (ValueError, SyntaxError, RecursionError, MemoryError) as error:
         raise InvalidProblem(f"{row['task_id']}: libs or doc_struct can't be read: {error}") from error
     if not isinstance(libs, list) or not all(isinstance(name, str) for name in libs):
         raise InvalidProblem(f"{row['task_id']}: libs must be a list of names, but got {row['libs']!r:.200}")

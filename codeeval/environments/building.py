@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from codeeval._imports import importing
 from codeeval._interactive import is_interactive
 from codeeval.data import cache_dir, write_whole
 from codeeval.environments.installers import (
@@ -38,6 +39,7 @@ from codeeval.environments.installers import (
 from codeeval.environments.interpreters import Interpreter, find
 from codeeval.environments.locks import Lock, how_to_get, locks, normalised
 from codeeval.errors import EnvironmentUnavailable
+from codeeval.jsonl import parse_json
 
 __all__ = ["Environment", "build", "check", "described", "get", "remove"]
 
@@ -241,7 +243,7 @@ def _complete(lock_by_python: Mapping[str, Lock], folder: Path) -> Environment |
 def _read(target: Path) -> Environment | None:
     """Read an environment's record; None where it isn't complete, or its interpreter is gone."""
     try:
-        record = json.loads((target / RECORD).read_text(encoding="utf-8"))
+        record = parse_json((target / RECORD).read_text(encoding="utf-8"))
         found = Environment(
             name=record["name"],
             directory=target,
@@ -365,7 +367,8 @@ def _bar(lock: Lock, target: Path, progress: bool) -> Iterator[Callable[[str], N
     if not progress:
         yield lambda line: None
         return
-    from tqdm.auto import tqdm
+    with importing:
+        from tqdm.auto import tqdm
 
     with tqdm(total=len(lock.pins), desc=lock.name, unit="package") as bar:
 

@@ -24,6 +24,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from codeeval._imports import importing
 from codeeval._tables import plural
 from codeeval.errors import SandboxError, ToolchainMissing, WorkerLost
 from codeeval.executors.base import Executor
@@ -183,7 +184,8 @@ class LocalExecutor(Executor):
 
     def describe(self) -> dict[str, Any]:
         """Give the interpreter, and which layers of isolation and which guarantees hold and which don't, and why."""
-        from codeeval.environments import described  # asked once per run, and few runs have an environment
+        with importing:
+            from codeeval.environments import described  # asked once per run, and few runs have an environment
 
         facts = self._crew.facts()
         report = report_on(facts["layers"], facts["missing"])
@@ -239,7 +241,8 @@ def _interpreter(python: object) -> str | None:
     path = os.fspath(python)
     if os.path.dirname(path) or shutil.which(path):
         return path
-    from codeeval.environments.locks import how_to_get, names  # asked where a name is given that is no program's
+    with importing:
+        from codeeval.environments.locks import how_to_get, names  # asked where a name is given that is no program's
 
     if path in names():
         raise ValueError(f"python must be an interpreter, but {path!r} is an environment: {how_to_get(path)}")
@@ -501,7 +504,8 @@ class _Shift:
         self.deaths = 0
 
     def run(self, programs: Iterator[Program]) -> Iterator[tuple[int, Execution]]:
-        from multiprocess.connection import wait
+        with importing:
+            from multiprocess.connection import wait
 
         source = enumerate(programs)
         exhausted = False

@@ -16,6 +16,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from codeeval._imports import importing
 from codeeval.errors import SamplingError
 from codeeval.extract.extraction import Extractor, applied
 from codeeval.extract.names import extractor_named
@@ -133,6 +134,7 @@ def _watched(codes: Iterator[str], n: int, progress: bool | None) -> Iterator[st
         progress = "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())
     if not progress:
         return codes
-    from tqdm.auto import tqdm
+    with importing:
+        from tqdm.auto import tqdm
 
     return iter(tqdm(codes, total=n, desc="sanitize", unit="sample"))

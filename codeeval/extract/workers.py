@@ -19,6 +19,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
+from codeeval._imports import importing
 from codeeval.errors import WorkerLost
 from codeeval.extract.extraction import Extractor, applied
 from codeeval.problem import Problem
@@ -40,7 +41,8 @@ class Workers:
     """
 
     def __init__(self, extractor: Extractor, n: int) -> None:
-        import dill
+        with importing:
+            import dill
 
         try:
             # recurse: of the globals that a function could see, only those that it names.
@@ -65,7 +67,8 @@ class Workers:
             ValueError, TypeError: what the extractor did on a sample.
             WorkerLost: a process died; says on which samples.
         """
-        from multiprocess.connection import wait
+        with importing:
+            from multiprocess.connection import wait
 
         waiting = iter(enumerate(chunks))
         finished: dict[int, list[str]] = {}
@@ -87,7 +90,8 @@ class _Worker:
     """One process, seen from the caller."""
 
     def __init__(self, extractor: bytes) -> None:
-        from multiprocess.connection import Connection
+        with importing:
+            from multiprocess.connection import Connection
 
         ours, theirs = socket.socketpair()
         path = json.dumps([entry for entry in sys.path if isinstance(entry, str)])

@@ -13,6 +13,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from codeeval._imports import importing
 from codeeval.errors import SamplingError
 from codeeval.problem import Problem
 from codeeval.sample import Sample
@@ -67,7 +68,8 @@ class FunctionSampler:
         jobs = (_Job(tuple(batch)) for batch in iter(lambda: list(itertools.islice(wanted, self._batch_size)), []))
         if _is_async(self._function):
             # Imported here: asyncio would be a third of the time that importing codeeval takes.
-            from codeeval.samplers._concurrent import concurrently
+            with importing:
+                from codeeval.samplers._concurrent import concurrently
 
             return _each(concurrently(self._ask_async, jobs, self._max_in_flight))
         return _each(self._ask(job) for job in jobs)

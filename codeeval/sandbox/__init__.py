@@ -7,8 +7,8 @@ The underscored modules are the programs of the three processes of a worker, in 
 `_languages` and, in the child, `_command` for programs that are no Python, `_warm` and `_services` for compilers that
 stay; `_calls`, `_stdio` and `_comparisons` for what is judged by values alone; `_codec` and `_settings` between judge
 and child; the layers of isolation in the order in which they are entered (`_cgroup`, `_namespaces`, `_root`,
-`_landlock`, `_rlimits`, `_capabilities`, `_seccomp`); `_tree` and `_memory` for what a job's processes use, `_files`
-for what is left on disk, and `_classify` as the verdict.
+`_landlock`, `_rlimits`, `_capabilities`, `_seccomp`; without a mount namespace, `_attributes`); `_tree` and `_memory`
+for what a job's processes use, `_files` for what is left on disk, and `_classify` as the verdict.
 """
 
 from __future__ import annotations

@@ -162,7 +162,8 @@ def decode(data: Any, remote: Remote, exact: FrozenSet[str] = frozenset()) -> An
         remote: gives the stand-in for an object that stayed there, from its kind (`function`, `iterator`) and number;
             for `own`, the object that this side exported under that number. It is also called with `opaque` and the
             name of a type for each value that is not carried.
-        exact: properties (`type`, `text`, `order`, `partial`, `context`, `exception`) for which exact copies alone count.
+        exact: properties (`type`, `text`, `order`, `partial`, `context`, `exception`) of which
+            only exact copies count.
 
     Raises:
         CodecError: the data does not follow the rules.

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import os
 import signal
-from typing import Any, Callable, Dict, List, NoReturn
+from typing import Any, BinaryIO, Callable, Dict, List, NoReturn
 
 from codeeval.sandbox import _archive, _namespaces, _reaper, _rlimits
 
@@ -121,9 +121,19 @@ def _write(path: str, content: bytes, mode: int) -> None:
     directory = os.path.dirname(path)
     if directory:
         os.makedirs(directory, exist_ok=True)
-    with open(path, "wb") as file:
+    with _create(path, mode) as file:
         file.write(content)
-    os.chmod(path, mode)
+
+
+def _create(path: str, mode: int) -> BinaryIO:
+    """Create a file with this mode from the start: not everywhere can it be changed later."""
+    if os.path.lexists(path):
+        os.unlink(path)
+    umask = os.umask(0)
+    try:
+        return open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode & 0o7777), "wb")
+    finally:
+        os.umask(umask)
 
 
 def _pack(top: str) -> None:
@@ -148,6 +158,5 @@ def _unpack(top: str) -> None:
     for label, mode, pieces in _archive.entries(ARCHIVE_FD):
         path = os.path.join(top, label)
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "wb") as file:
+        with _create(path, mode) as file:
             file.writelines(pieces)
-        os.chmod(path, mode)

@@ -8,8 +8,10 @@ a checker, whose source text comes with the check: `def check(inputs, expected, 
 from __future__ import annotations
 
 import collections
+import collections.abc
 import math
-from typing import Any, Callable, Dict, List, Tuple
+import re
+from typing import Any, Callable, Dict, Iterable, List, Tuple
 
 __all__ = ["COMPARISONS", "OUTPUT_COMPARISONS", "REFLEXIVE", "is_nan_free"]
 
@@ -38,8 +40,11 @@ def close(answer: Any, expected: Any, parameters: Parameters) -> bool:
 
 
 def as_set(answer: Any, expected: Any, parameters: Parameters) -> bool:
-    """Equal as sets: neither order nor repetition counts. With an `atol`, or else as `allclose` says, order and all."""
-    if set(answer) == set(expected):
+    """Equal as sets of items: neither order nor repetition counts. With an `atol`, or else as `allclose` says.
+
+    Items are equal as `==` has it, lists and dicts too; the order inside a list that is an item counts.
+    """
+    if _is_same_set(answer, expected):
         return True
     return bool(parameters.get("atol")) and allclose(answer, expected, parameters)
 
@@ -50,21 +55,23 @@ def not_none(answer: Any, expected: Any, parameters: Parameters) -> bool:
 
 
 def allclose(answer: Any, expected: Any, parameters: Parameters) -> bool:
-    """As EvalPlus: `==`, or where `atol` isn't 0, one type and length and `numpy.allclose` of the whole.
+    """As EvalPlus: `==`, or where `atol` isn't 0, one type and `numpy.allclose` of the whole.
 
     nan equals nothing, an integer is as good as a float, and what makes no regular array of numbers is not close.
+    Arrays of different shapes are not close either, where numpy would broadcast one, or find nothing to compare.
     """
+    if getattr(answer, "shape", ()) != getattr(expected, "shape", ()):
+        return False
     if is_nan_free(expected) and bool(answer == expected):
         return True
     atol = parameters["atol"]
     if not atol or type(answer) is not type(expected):
         return False
-    if isinstance(expected, (list, tuple)) and len(answer) != len(expected):
-        return False
-    numbers, wanted = _numbers(answer), _numbers(expected)
+    wanted = _numbers(expected)
     if type(wanted) is not int and not _are_words(wanted):
         raise TypeError("no array of machine's numbers is expected")
-    return _all_close(numbers, len(_shape(numbers)), wanted, len(_shape(wanted)), parameters["rtol"], atol)
+    _shape(wanted)
+    return _all_close(answer, wanted, parameters["rtol"], atol)
 
 
 #: Name → comparison of values.
@@ -141,34 +148,80 @@ def _same_arrays(answer: Any, expected: Any) -> bool:
     return bool(answer.tolist() == expected.tolist())
 
 
+def _is_same_set(answer: Any, expected: Any) -> bool:
+    """Compare as sets, with one look at each item.
+
+    It ends at the first item of the answer that is not expected: one such as `range(10**10)` is short to send.
+    """
+    try:
+        wanted = set(expected)
+        return _covers(wanted, answer)
+    except TypeError:  # an item that can't be hashed
+        return _covers(set(map(_key, expected)), map(_key, answer))
+
+
+def _covers(wanted: "set[Any]", items: Iterable[Any]) -> bool:
+    found = set()
+    for item in items:
+        if item not in wanted:
+            return False
+        found.add(item)
+    return len(found) == len(wanted)
+
+
+def _key(value: Any) -> Any:
+    """Return something that can be hashed and equals another value's key where the values are equal.
+
+    Raises:
+        TypeError: the value can't be hashed and is no container that is known here.
+    """
+    if isinstance(value, (list, tuple, collections.deque)):
+        kind = next(kind for kind in (list, tuple, collections.deque) if isinstance(value, kind))
+        return kind, tuple(map(_key, value))
+    if isinstance(value, dict):
+        return "dict", frozenset((_key(key), _key(item)) for key, item in value.items())
+    if isinstance(value, collections.abc.Set):
+        return "set", frozenset(map(_key, value))
+    if isinstance(value, (bytes, bytearray)):
+        return bytes(value)
+    if getattr(value, "shape", ()):
+        return "array", value.shape, _key(value.tolist())
+    hash(value)
+    return value
+
+
 #: What numpy takes apart when it makes an array.
 _SEQUENCES = (list, tuple, range, collections.deque)
 
 
 def _numbers(value: Any) -> Any:
-    """Give nested sequences of numbers as nested lists, and numpy's arrays and scalars as Python's.
+    """Return nested sequences of numbers as nested lists, and numpy's arrays and scalars as Python's.
 
     Raises:
         TypeError: there is something else among them.
     """
-    if isinstance(value, (int, float, complex)) or type(value).__name__ == "Fraction":  # not imported, if not needed
-        return value
     if isinstance(value, _SEQUENCES):
         return [_numbers(item) for item in value]
+    return _number(value)
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, (int, float, complex)) or type(value).__name__ == "Fraction":  # not imported, if not needed
+        return value
     if getattr(getattr(value, "dtype", None), "kind", "") in tuple("biufc"):
         return value.tolist()
     raise TypeError("no number: %s" % type(value).__name__)
 
 
 def _are_words(value: Any) -> bool:
-    """Say whether numpy makes an array of numbers of nested lists, rather than one of objects."""
+    """Return whether numpy makes an array of numbers of nested lists, rather than one of objects."""
     if isinstance(value, list):
         return all(map(_are_words, value))
     return isinstance(value, (float, complex)) or (isinstance(value, int) and -(1 << 63) <= value < 1 << 64)
 
 
 def _shape(value: Any) -> Tuple[int, ...]:
-    """Give the shape of the regular array that numpy would make of nested lists.
+    """Return the shape of the regular array that numpy would make of nested lists.
 
     Raises:
         ValueError: they make none.
@@ -181,19 +234,18 @@ def _shape(value: Any) -> Tuple[int, ...]:
     return (len(value), *(shapes.pop() if shapes else ()))
 
 
-def _all_close(a: Any, depth_a: int, b: Any, depth_b: int, rtol: float, atol: float) -> bool:
-    """Compare two arrays of numbers, broadcast against each other as numpy does it."""
-    if depth_a < depth_b:
-        return all(_all_close(a, depth_a, item, depth_b - 1, rtol, atol) for item in b)
-    if depth_a > depth_b:
-        return all(_all_close(item, depth_a - 1, b, depth_b, rtol, atol) for item in a)
-    if not depth_a:
-        return _is_close(a, b, rtol, atol)
-    if len(a) != len(b):
-        if 1 not in (len(a), len(b)):
-            raise ValueError("arrays of different shapes")
-        a, b = (a * len(b), b) if len(a) == 1 else (a, b * len(a))
-    return all(_all_close(x, depth_a - 1, y, depth_b - 1, rtol, atol) for x, y in zip(a, b))
+def _all_close(answer: Any, wanted: Any, rtol: float, atol: float) -> bool:
+    """Compare nested sequences of numbers with nested lists: of one shape, and close number by number.
+
+    Lengths are compared before a sequence is gone through: `range(10**10)` is short to send.
+    """
+    if not isinstance(answer, _SEQUENCES):
+        answer = _number(answer)
+    if isinstance(wanted, list) is not isinstance(answer, _SEQUENCES):
+        return False
+    if not isinstance(wanted, list):
+        return _is_close(answer, wanted, rtol, atol)
+    return len(answer) == len(wanted) and all(_all_close(a, b, rtol, atol) for a, b in zip(answer, wanted))
 
 
 # ------------------------------------------------------------------------------------------------ outputs
@@ -224,11 +276,16 @@ def _lines(text: bytes) -> List[bytes]:
     return [line.rstrip() for line in text.rstrip().splitlines()]
 
 
+#: A number as programs print it: `nan` and infinities as common languages spell them. Anything else is a word, whatever
+#: Python's `float` makes of it: Nan and INFINITY may be names.
+_PRINTED_NUMBER = re.compile(rb"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|nan|NaN|[iI]nf|Infinity)")
+_PRINTED_INTEGER = re.compile(rb"[+-]*[0-9]+")
+
+
 def _is_close_token(token: bytes, expected: bytes, rtol: float, atol: float) -> bool:
     """Compare as numbers, if the expected token is written as a float; an integer must be that very integer."""
-    if not (rtol or atol) or expected.lstrip(b"+-").isdigit() or b"_" in token:
+    if not (rtol or atol) or _PRINTED_INTEGER.fullmatch(expected):
         return False
-    try:
-        return _is_near(float(token), float(expected), rtol, atol)
-    except ValueError:
+    if not (_PRINTED_NUMBER.fullmatch(expected) and _PRINTED_NUMBER.fullmatch(token)):
         return False
+    return _is_near(float(token), float(expected), rtol, atol)

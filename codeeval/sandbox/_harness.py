@@ -23,6 +23,7 @@ that the judge doesn't wait for.
 from __future__ import annotations
 
 import builtins
+import gc
 import importlib
 import linecache
 import marshal
@@ -231,8 +232,6 @@ class _Child:
             program: its text, the name of its file, its seed.
             file: whether it lies there, too.
         """
-        import atexit
-
         module = types.ModuleType("__main__")
         code_text, self.filename, seed = program
         module.__file__ = os.path.abspath(self.filename)
@@ -248,25 +247,11 @@ class _Child:
         except BaseException as error:
             self.send(["compile", type(error).__name__, _text_of(error)])
             os._exit(1)
-        exit_code = 0
-        try:
-            exec(code, module.__dict__)
-        except SystemExit as error:
-            exit_code = _exit_code(error.code)
-        except BaseException:
-            exit_code = 1
-            linecache.cache[self.filename] = (len(code_text), None, code_text.splitlines(True), self.filename)
-            kind, raised, trace = sys.exc_info()
-            traceback.print_exception(kind, raised, trace and trace.tb_next)
-        threading: Any = sys.modules.get("threading")
-        if threading is not None:
-            threading._shutdown()
-        atexit._run_exitfuncs()
-        for stream in (sys.stdout, sys.stderr):
-            try:
-                stream.flush()
-            except (OSError, ValueError, AttributeError):  # the candidate may have closed or replaced it
-                pass
+        for name in {self.filename, module.__file__}:  # for tracebacks, and for `inspect`, which asks for either
+            linecache.cache[name] = (len(code_text), None, code_text.splitlines(True), name)
+        exit_code = _run_to_exit(code, module.__dict__)
+        del module  # with the last reference, its globals go
+        _finalise()
         os._exit(exit_code)
 
     def go_ahead(self, calls: List[Any]) -> None:
@@ -485,6 +470,47 @@ _BUILTINS = dict(builtins.__dict__)
 def _changed_builtins() -> List[str]:
     now = builtins.__dict__
     return [name for name, value in _BUILTINS.items() if now.get(name) is not value and name != "_"]
+
+
+def _run_to_exit(code: types.CodeType, namespace: Dict[str, Any]) -> int:
+    """Run a whole program; return its exit code. Nothing of it is held when this has returned."""
+    try:
+        exec(code, namespace)
+        return 0
+    except SystemExit as error:
+        return _exit_code(error.code)
+    except BaseException:
+        kind, raised, trace = sys.exc_info()
+        traceback.print_exception(kind, raised, trace and trace.tb_next)
+        return 1
+
+
+def _finalise() -> None:
+    """Do what Python does when a program has ended, as far as the program can see it.
+
+    Its globals are dropped, whereupon `__del__` and the `finally` of generators run, and files of its own are flushed.
+    As in Python, standard streams that it has replaced go first.
+    """
+    import atexit
+
+    threading: Any = sys.modules.get("threading")
+    if threading is not None:
+        threading._shutdown()
+    atexit._run_exitfuncs()
+    _flush()
+    for name in ("stdin", "stdout", "stderr"):
+        setattr(sys, name, getattr(sys, "__%s__" % name, None))
+    sys.modules.pop("__main__", None)
+    gc.collect()  # functions and their globals hold each other
+    _flush()
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError, AttributeError):  # the candidate may have closed or replaced it
+            pass
 
 
 def _exit_code(code: Any) -> int:

@@ -11,7 +11,17 @@ import signal
 import time
 from typing import Callable, Dict, List, Optional, Sequence, Tuple
 
-from codeeval.sandbox import _capabilities, _landlock, _namespaces, _reaper, _rlimits, _root, _seccomp, _tree
+from codeeval.sandbox import (
+    _attributes,
+    _capabilities,
+    _landlock,
+    _namespaces,
+    _reaper,
+    _rlimits,
+    _root,
+    _seccomp,
+    _tree,
+)
 
 __all__ = ["AHEAD_FD", "HOME_FDS", "PROC_FD", "RULES_FD", "SOCKET_FD", "Job", "clock", "end"]
 
@@ -45,6 +55,10 @@ class Job:
         "Of the job that runs, where its first process is not the candidate's."
         self.own_filter: Optional[_seccomp.Filter] = None
         self.filters: Dict[Tuple[bool, bool], _seccomp.Filter] = {}
+        self.deputy: Optional[_attributes.Deputy] = None
+        "Makes calls that change files' attributes, where no mount is read-only."
+        self.further: List[_seccomp.Filter] = []
+        "Filters that jobs enter only where there is no read-only mount."
 
     def prepare(self, wanted: "set[str]", held: List[str], refused: Dict[str, str]) -> None:
         """Find out, by doing, which layers a job can have.
@@ -170,6 +184,8 @@ class Job:
             _namespaces.loopback_up()
         if self.rules is not None:
             self.rules.enter()
+        if self.deputy is not None:
+            self.deputy.let_in()
         if self.rlimits:
             # Without a user namespace, all that the user runs on this machine would count; in it, the zygote does too.
             tasks = tasks + 1 + self.is_settled if self.own_user else 0
@@ -180,6 +196,8 @@ class Job:
         """Drop all privileges and refuse system calls."""
         if self.drop is not None:
             self.drop.enter()
+        for further in self.further:
+            further.enter()
         if self.filters:
             self.filters[processes, network].enter()
 
@@ -206,6 +224,18 @@ class Job:
     def confine(self, alone: bool, network: bool) -> Callable[[], None]:
         """Give what a command's process must do before it begins: give up new processes, where it may have none."""
         return self.filters[False, network].enter if alone and self.filters else lambda: None
+
+    def keep_attributes(self, places: Sequence[str], highest_fd: int) -> None:
+        """In the zygote, where no mount is read-only: have files' attributes changed in these places only."""
+        self.deputy = _attributes.keep(places, self.drop.enter if self.drop is not None else lambda: None, highest_fd)
+        if self.deputy is None:
+            self.further.append(_attributes.refuse())
+        if self.rules is not None and not self.rules.holds_length:
+            self.further.append(_seccomp.for_opens())
+
+    def has_lost_deputy(self) -> bool:
+        """In the zygote: return whether jobs can no longer change attributes that they may change."""
+        return self.deputy is not None and self.deputy.is_gone()
 
     def settle(self, highest_fd: int) -> None:
         """Give single processes a pid namespace and a /proc that stand, where they can neither multiply nor mount."""

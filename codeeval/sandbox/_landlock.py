@@ -60,6 +60,11 @@ class Rules:
         self.fd = -1
         self.renew()
 
+    @property
+    def holds_length(self) -> bool:
+        """Whether a file's length counts as what is written; before Linux 6.2 it does not."""
+        return self.version >= 3
+
     def renew(self) -> None:
         """Read anew what the paths stand for: a rule is about a directory, not about its name.
 

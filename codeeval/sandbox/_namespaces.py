@@ -67,8 +67,24 @@ _COMMON = {
     "landlock_restrict_self": 446,
 }
 _SYSCALLS = {
-    "x86_64": {"clone": 56, "pivot_root": 155, "capset": 126, **_COMMON},
-    "aarch64": {"clone": 220, "pivot_root": 41, "capset": 91, **_COMMON},
+    "x86_64": {
+        "clone": 56,
+        "pivot_root": 155,
+        "capset": 126,
+        "seccomp": 317,
+        "fchownat": 260,
+        "utimensat": 280,
+        **_COMMON,
+    },
+    "aarch64": {
+        "clone": 220,
+        "pivot_root": 41,
+        "capset": 91,
+        "seccomp": 277,
+        "fchownat": 54,
+        "utimensat": 88,
+        **_COMMON,
+    },
 }
 
 _libc: Optional[ctypes.PyDLL] = None

@@ -12,13 +12,17 @@ import ctypes
 import errno
 import os
 import struct
-from typing import Dict, List, Sequence, Tuple
+from typing import Dict, Iterable, List, Sequence, Tuple
 
-__all__ = ["LAYERS", "Filter", "for_jobs", "for_judges", "for_zygotes"]
+from codeeval.sandbox import _namespaces
+
+__all__ = ["LAYERS", "Filter", "for_calls", "for_jobs", "for_judges", "for_opens", "for_zygotes"]
 
 LAYERS = {"seccomp": "no new processes, sockets, mounts, tracing, keys or kernel programs"}
 
 _PR_SET_SECCOMP, _MODE_FILTER = 22, 2
+#: Of seccomp(2).
+_SET_MODE_FILTER, _NEW_LISTENER = 1, 8
 _CLONE_THREAD = 0x00010000
 #: CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET.
 _CLONE_NEW_ANY = 0x00020000 | 0x02000000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x20000000 | 0x40000000
@@ -169,10 +173,13 @@ _SCHEDULE = {"x86_64": (142, 144, 203, 314), "aarch64": (118, 119, 122, 274)}
 _PRIORITY = {"x86_64": ((141, 2), (251, 3)), "aarch64": ((140, 2), (30, 3))}
 #: ioctl, fcntl, setsockopt.
 _SETTINGS = {"x86_64": (16, 72, 54), "aarch64": (29, 25, 208)}
-#: FS_IOC_SETFLAGS, its old form, FS_IOC_FSSETXATTR.
-_SET_FLAGS = (0x40086602, 0x40046602, 0x401C5820)
+#: FS_IOC_SETFLAGS, its old form, FS_IOC_FSSETXATTR, FS_IOC_SETVERSION, FS_IOC_SET_ENCRYPTION_POLICY.
+_SET_FLAGS = (0x40086602, 0x40046602, 0x401C5820, 0x40087602, 0x800C6613)
 #: F_SETLEASE.
 _SET_LEASE = (1024,)
+#: open, openat: the call and where its flags lie; and openat2, whose flags lie in memory.
+_OPENS = {"x86_64": ((2, 24), (257, 32)), "aarch64": ((56, 32),)}
+_OPENAT2, _O_ACCMODE, _O_TRUNC = 437, 3, 0x200
 #: SO_SNDBUF, SO_RCVBUF, and the forms of both for the privileged; at the level SOL_SOCKET.
 _SET_BUFFERS, _SOL_SOCKET = (7, 8, 32, 33), 1
 #: Refused as if the kernel did not have them. The contexts of io_setup are few, and all the machine's together; so are
@@ -201,8 +208,8 @@ _OF_JOBS = (
     "msgget",
 )
 
-_LOAD, _JUMP_EQUAL, _JUMP_AT_LEAST, _JUMP_ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
-_ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
+_LOAD, _AND, _JUMP_EQUAL, _JUMP_AT_LEAST, _JUMP_ANY_BIT, _RETURN = 0x20, 0x54, 0x15, 0x35, 0x45, 0x06
+_ALLOW, _KILL, _ERRNO, _NOTIFY = 0x7FFF0000, 0x80000000, 0x00050000, 0x7FC00000
 #: Offsets in struct seccomp_data; the low half of an argument on little-endian machines, the high one follows.
 _NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT, _SECOND_ARGUMENT, _THIRD_ARGUMENT = 0, 4, 16, 24, 32
 
@@ -235,6 +242,14 @@ class Filter:
             number = ctypes.get_errno()
             raise OSError(number, "seccomp: %s" % os.strerror(number))
 
+    def listen(self) -> int:
+        """Install the filter in this process for good; return a descriptor that gets what it notifies of.
+
+        Raises:
+            OSError: the kernel refuses, or a filter that is in force has a listener already.
+        """
+        return _namespaces.call("seccomp", _SET_MODE_FILTER, _NEW_LISTENER, self._pointer)
+
 
 def for_zygotes() -> Filter:
     """Refuse what neither a zygote nor a program needs.
@@ -266,6 +281,35 @@ def for_jobs(*, processes: bool, network: bool) -> Filter:
         OSError: there is no table for this machine.
     """
     return Filter([(_LOAD, 0, 0, _NUMBER), *_own(processes=processes, network=network)])
+
+
+def for_calls(numbers: Iterable[int], *, notifies: bool) -> Filter:
+    """Refuse these calls, or notify who listens (`Filter.listen`), which then makes or refuses them."""
+    action = _NOTIFY if notifies else _ERRNO | errno.EPERM
+    program: List[_Instruction] = [(_LOAD, 0, 0, _NUMBER)]
+    for number in numbers:
+        program += [(_JUMP_EQUAL, 0, 1, number), (_RETURN, 0, 0, action)]
+    return Filter([*program, (_RETURN, 0, 0, _ALLOW)])
+
+
+def for_opens() -> Filter:
+    """Refuse to empty a file by opening it for reading, which the first versions of Landlock take for reading.
+
+    Raises:
+        OSError: there is no table for this machine.
+    """
+    _table()
+    program: List[_Instruction] = [(_LOAD, 0, 0, _NUMBER), *_refuse(_OPENAT2, errno.ENOSYS)]
+    for number, flags in _OPENS[os.uname().machine]:
+        program += [
+            (_JUMP_EQUAL, 0, 5, number),
+            (_LOAD, 0, 0, flags),
+            (_AND, 0, 0, _O_ACCMODE | _O_TRUNC),
+            (_JUMP_EQUAL, 0, 1, _O_TRUNC),
+            (_RETURN, 0, 0, _ERRNO | errno.EACCES),
+            (_RETURN, 0, 0, _ALLOW),
+        ]
+    return Filter([*program, (_RETURN, 0, 0, _ALLOW)])
 
 
 def _common() -> List[_Instruction]:

@@ -287,6 +287,8 @@ def _main(channel: socket.socket, config: Dict[str, Any], wanted: "set[str]", fl
     job.proc_fd = _tree.open_own("/proc")
     job.settle(highest)
     if job.own_filter is not None:
+        if "mount" not in held:
+            job.keep_attributes([work, *config["writable"]], highest + _N_OWN_FDS)
         job.own_filter.enter()
     _forget_ourselves()
     sys.argv[:] = [""]
@@ -354,7 +356,7 @@ def _serve(channel: socket.socket, job: _job.Job, work: str, clean: Callable[[],
             channel.send(MEMORY.pack(_memory.held_bytes("/proc", job.pids(pid))))
         elif order == b"K":
             how = job.end(pid, failed)
-            if not processes and job.is_orphaned(how[0], failed):
+            if (not processes and job.is_orphaned(how[0], failed)) or job.has_lost_deputy():
                 os._exit(1)
             channel.send(ENDED.pack(*how))
             pid = 0

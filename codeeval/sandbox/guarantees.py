@@ -33,8 +33,12 @@ GUARANTEES: dict[str, Guarantee] = {
         ways=(("root",), ("landlock",)),
     ),
     "write": Guarantee(
-        text="no file can be written but in the job's own directory and those named by writable=",
-        ways=(("mount",), ("landlock",)),
+        text="no file can be written or given another mode, owner or time but in the job's own directory and those "
+        "named by writable=",
+        ways=(("mount",), ("landlock", "seccomp")),
+    ),
+    "paths": Guarantee(
+        text="no file can be asked for its name, size or times but those that can be read", ways=(("root",),)
     ),
     "network": Guarantee(
         text="there is no network, unless a program's limits ask for it", ways=(("net",), ("seccomp",))

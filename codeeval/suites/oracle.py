@@ -23,10 +23,11 @@ class Oracle:
     """Says whether an answer is right. It runs beside the candidate's judge, never in the candidate's process.
 
     By name, for what a function gives: `exact` (Python's `==`; nan equals nan), `close` (floats within `rtol` and
-    `atol`, wherever they stand in the answer), `set` (neither order nor repetition counts), `not_none` (whether there
-    is an answer at all), `allclose` (as EvalPlus compares; see there). For what a program prints: `exact`, `lines`
-    (white space at line ends does not count) and `tokens` (words; tolerance only where a float is expected). Anything
-    else is a checker of yours. With an `atol`, `set` and checkers also accept what `allclose` does, as EvalPlus has it.
+    `atol`, wherever they stand in the answer), `set` (neither order nor repetition of items counts; they may be lists
+    and dicts, and inside a list order counts), `not_none` (whether there is an answer at all), `allclose` (as EvalPlus
+    compares, but shapes must agree). For what a program prints: `exact`, `lines` (white space at line ends does not
+    count) and `tokens` (words; tolerance only where a float is expected, as programs print one). Anything else is a
+    checker of yours. With an `atol`, `set` and checkers also accept what `allclose` does, as EvalPlus has it.
     """
 
     name: str = "exact"

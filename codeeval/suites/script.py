@@ -90,7 +90,9 @@ class ScriptSuite:
             _refuse_idle(tree, entry_point)
         setup = prompt if _is_python(prompt) else ""
         names, modules = _needs(source, entry_point, setup, canonical_solution or "")
-        classes = {n.name for n in _parse(setup).body if isinstance(n, ast.ClassDef)} - {entry_point} if setup else set()
+        classes = (
+            {n.name for n in _parse(setup).body if isinstance(n, ast.ClassDef)} - {entry_point} if setup else set()
+        )
         names = tuple(sorted({*names, *(classes & _read_names(source))}))
         shared = not (_bound_names(source) - {"check"}).isdisjoint(
             _read_names(canonical_solution or setup) - {entry_point}
