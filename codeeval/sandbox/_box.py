@@ -125,6 +125,8 @@ class Box:
         self.trace = ""
         #: Name → what is known of a test, where there are several: whether it passed, and what went wrong.
         self.tests: Optional[Dict[str, List[Any]]] = None
+        #: Assertions of these tests that were made, and those of them that were judged once more outside of the box.
+        self.n_assertions = self.n_witnessed = 0
         self.last: Optional[Tuple[str, Tuple[Any, ...], Dict[str, Any], Any]] = None
         #: Called at each look at the clock, with the child's CPU seconds and the time; gives the seconds to the next.
         self.watch: Optional[Callable[[float, float], float]] = None
