@@ -91,7 +91,6 @@ _MOST_LINES = 2000
 _MOST_BITS = 10_000
 
 
-
 def _ids(*kinds: type) -> FrozenSet[int]:
     """Give the identities of types, by which they are looked up: a class may say that it equals and hashes as int."""
     return frozenset(map(id, kinds))
@@ -150,7 +149,7 @@ def install(case: Any) -> Capture:
         n_operands = OPERANDS[_ALIASES.get(name, name)]
 
         def assertion(self: Any, *args: Any, **kwargs: Any) -> Any:
-            frame = getframe(1)
+            frame: Any = getframe(1)
             if id(frame.f_code) not in codes:
                 return method(self, *args, **kwargs)
             line = frame.f_lineno
@@ -204,7 +203,7 @@ def install(case: Any) -> Capture:
         return __exit__
 
     def compared(sign: str, first: Any, *others: Any) -> Any:
-        frame = getframe(1)
+        frame: Any = getframe(1)
         is_ours = id(frame.f_code) in codes
         line, frame = frame.f_lineno, None
         if not is_ours:
@@ -212,16 +211,17 @@ def install(case: Any) -> Capture:
         kind = type(first)
         # Of methods, only those of strings are made again: of other values they may be anything.
         operands = data_of((first, *others), {}, 4, left) if sign[0] != "." or kind is str else None
+        answer: Any
         if sign == "isinstance":
             answer = isinstance(first, others[0])
         elif sign[0] == ".":
             answer = getattr(first, sign[1:])(*others)
         else:
             answer = _COMPARISONS[sign](first, others[0])
-        if type(answer) is not bool:
+        if type(answer) is not bool and not _is_numpy_scalar(answer, type(answer)):
             operands = None
         elif operands is not None:
-            operands.append(answer)
+            operands.append(bool(answer))
         note(line, sign, True, operands)
         if operands is None and len(others) == 1 and answer is True and sign == "==":
             _look_for_liars(first, others[0], codes, noted, 2)

@@ -147,7 +147,9 @@ def _account(child: "_Child", capture: _capture.Capture) -> "unittest.TestResult
 
         def tell(self, test: Any, outcome: str, error_type: str, text: str) -> None:
             if not hasattr(test, "_testMethodName") and not hasattr(test, "test_case"):
-                child.send(["case", str(test)[:_TEXT], outcome, [error_type, text], [[], []]])  # of `setUpClass` and the like
+                child.send(
+                    ["case", str(test)[:_TEXT], outcome, [error_type, text], [[], []]]
+                )  # of `setUpClass` and the like
             elif not self.told or (self.told[0] != "failed" and outcome == "failed"):
                 self.told = [outcome, error_type, text]
 

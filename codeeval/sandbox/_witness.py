@@ -226,11 +226,17 @@ def _count_equal(first: Any, second: Any) -> bool:
 
 
 def _sequence_equal(first: Any, second: Any, seq_type: Any = None) -> bool:
+    len(first), len(second)  # what has no length is not equal, but raises
     if seq_type is not None and not (isinstance(first, seq_type) and isinstance(second, seq_type)):
         return False
     return bool(first == second) or (
         len(first) == len(second) and all(first[i] == second[i] for i in range(len(first)))
     )
+
+
+def _set_equal(set1: Any, set2: Any) -> Optional[bool]:
+    are_sets = all(type(value) in (set, frozenset) for value in (set1, set2))
+    return bool(set1 == set2) if are_sets else None
 
 
 def _of(kind: type) -> Callable[[Any, Any], bool]:
@@ -254,7 +260,7 @@ def _search(text: Any, pattern: Any) -> Any:
 
 #: Assertion → whether it holds, or None where that can't be said. The parameters are called as unittest calls them.
 _ROWS: Dict[str, Callable[..., Optional[bool]]] = {
-    "assertTrue": lambda expr: bool(expr),
+    "assertTrue": bool,
     "assertFalse": lambda expr: not expr,
     "assertEqual": lambda first, second: first == second,
     "assertNotEqual": lambda first, second: first != second,
@@ -262,25 +268,25 @@ _ROWS: Dict[str, Callable[..., Optional[bool]]] = {
     "assertNotAlmostEqual": _not_almost,
     "assertIn": lambda member, container: member in container,
     "assertNotIn": lambda member, container: member not in container,
-    "assertIs": lambda expr1, expr2: _same(expr1, expr2),
+    "assertIs": _same,
     "assertIsNot": lambda expr1, expr2: _not(_same(expr1, expr2)),
     "assertIsNone": lambda obj: obj is None,
     "assertIsNotNone": lambda obj: obj is not None,
-    "assertIsInstance": lambda obj, cls: isinstance(obj, cls),
+    "assertIsInstance": isinstance,
     "assertNotIsInstance": lambda obj, cls: not isinstance(obj, cls),
     "assertGreater": lambda a, b: a > b,
     "assertGreaterEqual": lambda a, b: a >= b,
     "assertLess": lambda a, b: a < b,
     "assertLessEqual": lambda a, b: a <= b,
-    "assertRegex": lambda text, expected_regex: _search(text, expected_regex) is not None,
+    "assertRegex": lambda text, expected_regex: _search(text, expected_regex) is not None if expected_regex else None,
     "assertNotRegex": lambda text, unexpected_regex: _search(text, unexpected_regex) is None,
     "assertCountEqual": _count_equal,
     "assertSequenceEqual": lambda seq1, seq2, seq_type=None: _sequence_equal(seq1, seq2, seq_type),
-    "assertListEqual": lambda list1, list2: _of(list)(list1, list2),
-    "assertTupleEqual": lambda tuple1, tuple2: _of(tuple)(tuple1, tuple2),
-    "assertSetEqual": lambda set1, set2: set1 == set2,
-    "assertDictEqual": lambda d1, d2: _of(dict)(d1, d2),
-    "assertMultiLineEqual": lambda first, second: _of(str)(first, second),
+    "assertListEqual": _of(list),
+    "assertTupleEqual": _of(tuple),
+    "assertSetEqual": _set_equal,
+    "assertDictEqual": _of(dict),
+    "assertMultiLineEqual": _of(str),
     "assertRaises": _is_subtype,
     "assertRaisesRegex": _raises_regex,
 }
@@ -443,7 +449,7 @@ def _tests_of(tree: ast.Module, names: Sequence[str]) -> Dict[str, TestPlan]:
 
 
 def _is_usual_class(classes: Dict[str, ast.ClassDef], name: str, imported: Set[str], depth: int = 20) -> bool:
-    """Return whether a class derives from unittest's own alone, perhaps through others here, and is decorated plainly."""
+    """Return whether a class derives from unittest's own alone, also through others here, decorated plainly."""
     node = classes.get(name)
     if node is None or not depth or len(node.bases) != 1 or not all(map(_is_plain, node.decorator_list)):
         return False
@@ -476,7 +482,7 @@ def _is_plain(decorator: ast.expr) -> bool:
 
 
 def _require(body: List[ast.stmt], self_name: str, places: List[Place]) -> bool:
-    """Collect the assertions that stand under no condition; return whether what follows the body is reached for sure."""
+    """Collect the assertions that stand under no condition; return whether what follows the body is reached."""
     for statement in body:
         span = (statement.lineno, getattr(statement, "end_lineno", None) or statement.lineno)
         if isinstance(statement, ast.Expr):
