@@ -55,7 +55,13 @@ def test_an_assertion_holds_outside_where_it_holds_in_unittest(name: str) -> Non
                 holds: bool | None = True
             except AssertionError:
                 holds = False
-            except (TypeError, AttributeError, ValueError, re.error):  # unittest can't compare these: nothing holds
+            except (
+                TypeError,
+                AttributeError,
+                ValueError,
+                KeyError,
+                re.error,
+            ):  # unittest can't compare these: nothing holds
                 holds = None
             if holds is None:
                 continue

@@ -347,27 +347,23 @@ def _read(source: str, names: Sequence[str]) -> Plan:
             warnings.simplefilter("ignore")
             tree = ast.parse(source)
             is_usual = not any(word in source for word in _UNUSUAL)
-            tests = _tests_of(tree, names)
-            rewriter = _Rewriter()
-            rewriter.visit(tree)
-            ast.fix_missing_locations(tree)
+            nodes = list(ast.walk(tree))
+            tests = _tests_of(tree, nodes, names)
+            truths = _record_comparisons(nodes)
             code = compile(tree, "<tests>", "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return Plan(None, {}, {}, is_usual=False)  # the child says what is wrong with it
-    return Plan(code, tests, rewriter.truths, is_usual)
+    return Plan(code, tests, truths, is_usual)
 
 
-class _Rewriter(ast.NodeTransformer):
-    """Has the comparisons in `assertTrue` and `assertFalse` made by a function that records them."""
-
-    def __init__(self) -> None:
-        self.truths: Dict[int, str] = {}
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        self.generic_visit(node)
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
-        if name not in ("assertTrue", "assertFalse", "assert_") or not node.args:
-            return node
+def _record_comparisons(nodes: List[ast.AST]) -> Dict[int, str]:
+    """Have the comparisons in `assertTrue` and `assertFalse` made by a function that records them. See `Plan`."""
+    truths: Dict[int, str] = {}
+    for node in nodes:
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or not node.args:
+            continue
+        if node.func.attr not in ("assertTrue", "assertFalse", "assert_"):
+            continue
         truth = "value"
         new = _recorded(node.args[0])
         if new is not None:
@@ -377,8 +373,8 @@ class _Rewriter(ast.NodeTransformer):
             truth = "made"
         for line in range(node.lineno, (getattr(node, "end_lineno", None) or node.lineno) + 1):
             # Where a line has several, the least that any of them shows counts for all.
-            self.truths[line] = truth if self.truths.get(line, truth) == truth else "made"
-        return node
+            truths[line] = truth if truths.get(line, truth) == truth else "made"
+    return truths
 
 
 def _recorded(node: ast.expr) -> Optional[ast.expr]:
@@ -423,12 +419,12 @@ def _is_value(node: ast.expr) -> bool:
     return isinstance(node, (ast.Name, ast.Attribute, ast.Subscript, ast.Constant))
 
 
-def _tests_of(tree: ast.Module, names: Sequence[str]) -> Dict[str, TestPlan]:
+def _tests_of(tree: ast.Module, nodes: List[ast.AST], names: Sequence[str]) -> Dict[str, TestPlan]:
     classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
-    own = {node.name for node in ast.walk(tree) if isinstance(node, _FUNCTIONS)}
+    own = {node.name for node in nodes if isinstance(node, _FUNCTIONS)}
     from_unittest = {
         alias.asname or alias.name
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.ImportFrom) and node.module in ("unittest", "unittest.case")
         for alias in node.names
     }
