@@ -308,6 +308,10 @@ class Execution:
     be right in plain Python."""
     message: str = ""
     "One line that says what happened."
+    n_assertions: int = 0
+    "Assertions of `unittest.TestCase` that its tests have made, where they are classes of unittest."
+    n_witnessed: int = 0
+    "Those of them whose operands left the box as data and were compared once more outside, with the same outcome."
 
     @property
     def passed(self) -> bool:
@@ -372,6 +376,8 @@ _PLAIN_FIELDS: dict[str, Any] = {
     "promised": False,
     "uncarried": "",
     "message": "",
+    "n_assertions": 0,
+    "n_witnessed": 0,
 }
 
 

@@ -179,6 +179,8 @@ class Box:
         "The type of the last answer that the codec does not carry."
         #: How many top-level asserts the tests have, and which of them held.
         self.asserts: Optional[Tuple[int, Set[int]]] = None
+        #: Assertions of these tests that were made, and those of them that were judged once more outside of the box.
+        self.n_assertions = self.n_witnessed = 0
         self.last: Optional[Tuple[str, Tuple[Any, ...], Dict[str, Any], Any]] = None
         #: Called at each look at the clock, with the child's CPU seconds and the time; gives the seconds to the next.
         self.watch: Optional[Callable[[float, float], float]] = None

@@ -539,6 +539,7 @@ def _above(kind: type, base: type) -> List[type]:
 
 
 def _opaque(value: Any, kind: type, e: Encoding) -> Any:
+    number = e.export(value)  # first: whoever takes no such value need not have it run any code
     try:
         truth = bool(value)
     except Exception:  # the candidate's __bool__ may do anything
@@ -548,7 +549,7 @@ def _opaque(value: Any, kind: type, e: Encoding) -> Any:
         text = text if type(text) is str else str.__str__(text)
     except Exception:  # and so may its __repr__
         text = "a value"
-    return {"opaque": [str(kind.__name__)[:100], truth, text, e.export(value)]}
+    return {"opaque": [str(kind.__name__)[:100], truth, text, number]}
 
 
 # ------------------------------------------------------------------------------------------------ numpy

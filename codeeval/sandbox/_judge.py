@@ -303,6 +303,7 @@ class Judge:
             row["tests"] = _assert_rows(*box.asserts, status == "passed", message)
         if box.tests is not None:
             row["tests"] = _unittest.rows(box.tests, check["names"])
+            row["n_assertions"], row["n_witnessed"] = box.n_assertions, box.n_witnessed
         if facts.hung_up and os.WIFEXITED(wait_status):
             row["exit_code"] = os.WEXITSTATUS(wait_status)
         elif facts.hung_up:

@@ -3,13 +3,13 @@
 They run in the child, beside the candidate (`_testroom`), which sends an account of each. The judge knows from the
 source which tests there must be, and takes nothing for a pass but an account of exactly these, each once and passed,
 followed by the answer to a challenge that it sends when they are through: the child looks over what judges it before
-it answers.
+it answers. The records of its assertions are judged once more here (`_witness`).
 
     judge                                             child
     [code, name, seed, protocol]                  →
                                                   ←   ["loaded", [what it has changed]]
-    ["unittest", source, names]                   →
-                                                  ←   ["case", name, outcome, type of exception, text]  for each
+    ["unittest", source, names, compiled tests]   →
+                                                  ←   ["case", name, outcome, [type of exception, text], records]  each
                                                   ←   ["through"]
     ["prove", token]                              →
                                                   ←   ["tested", token] | ["tampered", [what it has changed]]
@@ -20,6 +20,7 @@ from __future__ import annotations
 import random
 from typing import Any, Dict, List
 
+from codeeval.sandbox import _codec, _witness
 from codeeval.sandbox._box import Box
 from codeeval.sandbox._candidate import VALUE_TEXT, Candidate
 
@@ -46,17 +47,22 @@ def conduct(box: Box, check: Dict[str, Any], program: Dict[str, Any]) -> None:
     box.tests = account
     candidate = Candidate(box)
     box.send([program["files"][program["main"]], program["main"], program["seed"], program["protocol"]])
+    plan = _witness.read(check["source"], names)
     _refuse_changes(box, candidate.check(box.receive(), ("loaded",)))
-    box.send(["unittest", check["source"], list(names)])
+    box.send(["unittest", check["source"], list(names), plan.code])
     error_types: Dict[str, str] = {}
+    violation = ""
     while True:
         reply = candidate.check(box.receive(), ("case", "through"))
         if reply[0] == "through":
             break
         error_types.update(_note(box, account, reply, names, lenient))
+        violation = violation or _review(box, plan, reply)
     token = "%032x" % random.SystemRandom().getrandbits(128)
     reply = candidate.ask(["prove", token], expects=("tested", "tampered"))
     _refuse_changes(box, reply)
+    if violation:
+        box.stop(violation=violation)
     if reply != ["tested", token]:
         box.stop(violation="sent a forged proof that its tests were through")
     _decide(box, account, names, error_types)
@@ -75,9 +81,10 @@ def _note(
     box: Box, account: Dict[str, List[Any]], reply: List[Any], names: List[str], lenient: List[str]
 ) -> Dict[str, str]:
     """Take the account of one test; give its name and the type of the exception that failed it, if one did."""
-    _, name, outcome, error_type, text = reply
-    if any(type(part) is not str for part in reply):
+    _, name, outcome, why, _ = reply
+    if type(why) is not list or len(why) != 2 or any(type(part) is not str for part in (name, outcome, *why)):
         box.stop(violation="sent a damaged message")
+    error_type, text = why
     if name in account:
         box.stop(violation="sent two accounts of %s" % name[:VALUE_TEXT])
     passed = outcome == "passed" or (outcome in _LENIENT and name in lenient)
@@ -89,6 +96,18 @@ def _note(
         text = "%s: %s" % (outcome, text) if outcome != "failed" and text else text or outcome
     account[name] = [passed, text[-TRACE_TEXT:]]
     return {} if passed else {name: error_type}
+
+
+def _review(box: Box, plan: _witness.Plan, reply: List[Any]) -> str:
+    """Count the assertions of one test; return what shows that its account is not true, if anything does."""
+    _, name, outcome, _, records = reply
+    try:
+        report = _witness.review(plan, name, outcome == "passed", records)
+    except _codec.CodecError as error:
+        box.stop(violation="sent a damaged message: %s" % error)
+    box.n_assertions += report.n_assertions
+    box.n_witnessed += report.n_witnessed
+    return "%s: %s" % (name, report.violation) if report.violation else ""
 
 
 def _refuse_changes(box: Box, reply: List[Any]) -> None:
