@@ -111,10 +111,8 @@ def test_a_later_call_changes_nothing_where_an_earlier_assert_fails(executor: ce
 
 def calls(tests: str) -> list[object]:
     suite = ScriptSuite.of(tests, entry_point="f")
-    made = _prefetch.calls_of(
-        suite.prefetch, suite.setup, "f", 0, {}, False, lambda text, name: compile(text, name, "exec")
-    )
-    return [arguments for _, arguments, _, _ in made]
+    made = _prefetch.calls_of(suite.prefetch, suite.setup, "f", 0, {}, lambda text, name: compile(text, name, "exec"))
+    return [arguments for _, arguments, _ in made]
 
 
 def test_calls_are_the_same_when_their_types_are() -> None:

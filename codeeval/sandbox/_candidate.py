@@ -25,7 +25,7 @@ _LENGTHS = {
         (1, "end changed through"),
         (2, "answer names tested tampered load loaded"),
         (3, "exit compile"),
-        (4, "raised"),
+        (4, "mirrored raised"),
         (5, "case"),
     )
     for name in names.split()
@@ -53,6 +53,9 @@ class Candidate:
         self.prefetched = prefetched
         self.exact = exact
         self.is_promised = is_promised
+        self.is_mirrored = "mirror" in exact
+        self.shared: List[Any] = []
+        "Containers that the candidate has too, in the same order; only where state is mirrored."
         self.n_calls = 0
 
     def function(self, name: str, target: Any) -> Callable[..., Any]:
@@ -60,12 +63,11 @@ class Candidate:
         box = self.box
 
         def candidate(*args: Any, **kwargs: Any) -> Any:
-            try:
-                encoded = _codec.encode([*args, *kwargs.values()], self.give)
-            except RecursionError as error:
-                box.stop(broken_check="an argument that can't be carried: %s" % error)
             box.last = None
-            answer = self.decode(self.call([target, encoded, list(kwargs), "kept" in self.exact])[1])
+            try:
+                answer = self.ask_for(target, [*args, *kwargs.values()], list(kwargs))
+            except _TooDeep as error:
+                box.stop(broken_check="an argument that can't be carried: %s" % error)
             box.last = (name, args, kwargs, answer)
             return answer
 
@@ -82,16 +84,50 @@ class Candidate:
                 self.box.stop(misjudged=True)
             reply = self.box.receive_ahead()
             if reply is not None:
-                return self.refuse_changed(self.check(reply, ("answer", "changed")))
+                return self.check(reply, ("answer",))
             self.prefetched = ()
-        return self.refuse_changed(self.ask(["call", *call], expects=("answer", "changed")))
+        return self.ask(["call", *call])
 
-    def refuse_changed(self, reply: List[Any]) -> List[Any]:
-        """Stop where the candidate has changed an answer that the tests have kept."""
+    def ask_for(self, target: Any, values: List[Any], names: List[str]) -> Any:
+        """Return what a function gives for some values."""
+        if not self.is_mirrored:
+            try:
+                encoded = _codec.encode(values, self.give)
+            except RecursionError as error:
+                raise _TooDeep(str(error)) from None
+            return self.decode(self.call([target, encoded, names])[1])
+        try:
+            data, numbers = _codec.encode_mirrored(values, self.shared, self.give)
+        except RecursionError as error:
+            raise _TooDeep(str(error)) from None
+        self.n_calls += 1
+        return self.mirrored(self.ask(["call", target, data, names, numbers], expects=("mirrored", "changed")))
+
+    def mirrored(self, reply: List[Any]) -> Any:
+        """Take over the state of all shared containers; return the value of a reply, or raise what it says."""
+        box = self.box
         if reply[0] == "changed":
-            self.box.uncarried = "list"
-            self.box.stop(raised_type="TypeError", raised=CHANGED)
-        return reply
+            self.refuse_changed()
+        try:
+            values = _codec.decode_mirrored(reply[1], reply[2], self.shared, self.remote, self.exact)
+        except _codec.Unmirrored as error:
+            box.uncarried = str(error)
+            box.stop(raised_type="TypeError", raised=CHANGED)
+        except _codec.CodecError as error:
+            box.stop(violation="sent a damaged value: %s" % error)
+        outcome = reply[3]
+        if outcome is not None:
+            if type(outcome) is not list or not outcome:
+                box.stop(violation="sent a damaged message")
+            self.check(outcome, ())
+        if len(values) != 1:
+            box.stop(violation="sent a damaged message")
+        return values[0]
+
+    def refuse_changed(self) -> NoReturn:
+        """Stop where what the candidate has changed can't be carried to tests that have kept it."""
+        self.box.uncarried = "list"
+        self.box.stop(raised_type="TypeError", raised=CHANGED)
 
     def finish(self) -> None:
         """After tests that held: see whether the candidate deserves it."""
@@ -217,6 +253,10 @@ class Candidate:
         return self.function("function", number)
 
 
+class _TooDeep(Exception):
+    """An argument is nested too deeply."""
+
+
 class RemoteIterator:
     """An iterator of the candidate's: one pass, item by item, equal to nothing."""
 
@@ -229,10 +269,16 @@ class RemoteIterator:
 
     def __next__(self) -> Any:
         candidate = self.candidate
+        if candidate.is_mirrored:
+            data, numbers = _codec.encode_mirrored([], candidate.shared, candidate.give)
+            reply = candidate.ask(["next", self.number, False, data, numbers], expects=("mirrored", "changed"))
+            return candidate.mirrored(reply)[0]
         reply = candidate.ask(["next", self.number, "items" in candidate.exact], expects=("answer", "end", "changed"))
         if reply[0] == "end":
             raise StopIteration
-        return candidate.decode(candidate.refuse_changed(reply)[1])
+        if reply[0] == "changed":
+            candidate.refuse_changed()
+        return candidate.decode(reply[1])
 
 
 def _globals_of(code: types.CodeType) -> Iterator[str]:

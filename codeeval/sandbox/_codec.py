@@ -33,7 +33,20 @@ from typing import Any, Callable, Dict, FrozenSet, Iterator, List, Optional, Tup
 
 from codeeval.sandbox._settings import MOST_DIGITS
 
-__all__ = ["HEADER", "MAX_DEPTH", "CodecError", "Opaque", "decode", "encode", "is_frozen", "pack", "unpack"]
+__all__ = [
+    "HEADER",
+    "MAX_DEPTH",
+    "CodecError",
+    "Opaque",
+    "Unmirrored",
+    "decode",
+    "decode_mirrored",
+    "encode",
+    "encode_mirrored",
+    "is_frozen",
+    "pack",
+    "unpack",
+]
 
 Export = Callable[[Any], Any]
 Remote = Callable[[str, Any], Any]
@@ -104,11 +117,12 @@ def unpack(text: bytes) -> Any:
 class Encoding:
     """What is known while one message is encoded."""
 
-    __slots__ = ("changed", "depth", "export", "seen", "kept")
+    __slots__ = ("changed", "depth", "export", "is_mirrored", "kept", "seen")
 
     def __init__(self, export: Export, changed: FrozenSet[str]) -> None:
         self.export = export
         self.changed = changed
+        self.is_mirrored = False
         self.depth = 0
         self.seen: Dict[int, int] = {}
         "`id` of a container, or of a NaN, → its number in the message."
@@ -127,11 +141,13 @@ class Encoding:
 class Decoding:
     """What is known while one message is decoded."""
 
-    __slots__ = ("exact", "remote", "made")
+    __slots__ = ("exact", "made", "remote", "reused")
 
     def __init__(self, remote: Remote, exact: FrozenSet[str]) -> None:
         self.remote = remote
         self.exact = exact
+        self.reused: Dict[int, Any] = {}
+        "Number → the container of this side that it is."
         self.made: List[Any] = []
         "Containers and NaNs, by number."
 
@@ -177,6 +193,86 @@ def decode(data: Any, remote: Remote, exact: FrozenSet[str] = frozenset()) -> An
         raise
     except Exception as error:  # any constructor may refuse hostile arguments, in any way it likes
         raise CodecError("%s: %s" % (type(error).__name__, error)) from None
+
+
+def encode_mirrored(
+    values: List[Any], shared: List[Any], export: Export, changed: FrozenSet[str] = frozenset()
+) -> Tuple[List[Any], List[int]]:
+    """Encode values together with all containers that both sides have, whose state goes along.
+
+    Args:
+        values: what is sent.
+        shared: the containers that both sides have, in an order that is the same there; new ones are added.
+        export: as for `encode`.
+        changed: as for `encode`.
+
+    Returns:
+        The data, and the number of each shared container in it.
+
+    Raises:
+        RecursionError: as `encode`.
+    """
+    e = Encoding(export, changed)
+    e.is_mirrored = True
+    with _deep_stack():
+        data = [_encode(value, e) for value in [*shared, *values]]
+    numbers = [e.seen[id(container)] for container in shared]
+    _share(e.kept, shared)
+    return data, numbers
+
+
+def decode_mirrored(
+    data: Any, numbers: Any, shared: List[Any], remote: Remote, exact: FrozenSet[str] = frozenset()
+) -> List[Any]:
+    """Decode what `encode_mirrored` gave on the other side: shared containers get the state that they have there.
+
+    Raises:
+        CodecError: as `decode`.
+        Unmirrored: a container can't be given that state.
+    """
+    is_right = type(data) is list and type(numbers) is list and all(type(number) is int for number in numbers)
+    if not is_right or len(set(numbers)) != len(shared) or len(numbers) != len(shared) or len(data) < len(shared):
+        raise CodecError("damaged state")
+    r = Decoding(remote, exact)
+    r.reused = dict(zip(numbers, shared))
+    try:
+        with _deep_stack():
+            values = [_decode(value, r) for value in data]
+    except (CodecError, Unmirrored):
+        raise
+    except Exception as error:  # any constructor may refuse hostile arguments, in any way it likes
+        raise CodecError("%s: %s" % (type(error).__name__, error)) from None
+    n = len(shared)
+    if any(value is not container for value, container in zip(values, shared)):
+        raise CodecError("damaged state")
+    _share(r.made, shared)
+    return values[n:]
+
+
+def _share(containers: List[Any], shared: List[Any]) -> None:
+    known = set(map(id, shared))
+    for container in containers:
+        if id(container) not in known and (type(container) in _MUTABLE or _numpy_kind(type(container)) == "ndarray"):
+            known.add(id(container))
+            shared.append(container)
+
+
+class Unmirrored(Exception):
+    """A container can't be made what it is on the other side; names its type."""
+
+
+_MUTABLE = frozenset(
+    {
+        list,
+        dict,
+        set,
+        bytearray,
+        collections.deque,
+        collections.Counter,
+        collections.OrderedDict,
+        collections.defaultdict,
+    }
+)
 
 
 def is_frozen(data: Any) -> bool:
@@ -465,7 +561,7 @@ def _encode_other(value: Any, kind: type, e: Encoding) -> Any:
         if getattr(builtins, builtin, None) is value and _is_harmless(builtin):
             return {"builtin": builtin}
     base = _plain_base(kind)
-    if base is not None:
+    if base is not None and not (e.is_mirrored and base in _MUTABLE):
         has_own_text = base in _NAMED_IN_TEXT or any(_TEXT_METHODS.intersection(c.__dict__) for c in _above(kind, base))
         return {"subclass": [kind.__name__[:100], has_own_text, _encode(_BASE_VALUES[base](value), e)]}
     if callable(value) and not isinstance(value, type):
@@ -613,7 +709,7 @@ def _decode_scalar(d: Any, r: Decoding) -> Any:
 def _decode_object_array(d: Any, r: Decoding) -> Any:
     shape, items = d
     array = _numpy().empty(len(items), dtype=object).reshape(_whole(shape))
-    _new(array, r)
+    array = _new(array, r)
     for index, item in enumerate(_plain_list(items, r)):
         array.flat[index] = item
     return array
@@ -627,8 +723,7 @@ _CONTAINERS = frozenset({list, dict})
 def _decode(data: Any, r: Decoding) -> Any:
     kind = type(data)
     if kind is list:
-        made: List[Any] = []
-        r.made.append(made)
+        made: List[Any] = _new([], r)
         made += _plain_list(data, r)
         return made
     if kind is not dict:
@@ -656,7 +751,22 @@ def _plain_list(data: Any, r: Decoding) -> List[Any]:
 
 
 def _new(made: Any, r: Decoding) -> Any:
-    """Give a container its number before its parts get theirs."""
+    """Give a container its number before its parts get theirs; where it is one of this side's, take that, emptied."""
+    mine = r.reused.get(len(r.made))
+    if mine is not None:
+        if type(mine) is not type(made):
+            raise CodecError("a container of another type")
+        if type(made) is bytearray:
+            mine[:] = made
+        elif _numpy_kind(type(made)):
+            if mine.shape != made.shape or mine.dtype != made.dtype:
+                raise Unmirrored("ndarray")
+            mine[...] = made
+        else:
+            mine.clear()
+            if type(made) is collections.defaultdict:
+                mine.default_factory = made.default_factory
+        made = mine
     r.made.append(made)
     return made
 

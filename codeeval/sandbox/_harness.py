@@ -6,8 +6,9 @@ beyond what it says, and it never holds a test (except for same-box tests), an e
     judge → child (marshal: it is trusted)                 child → judge (JSON: it is not)
     [code, name, seed, [prefetched calls] | null for main] ["compile", type, text] | ["load", ["raised" …]] if it fails
                                                            ["ahead"] when no more of the prefetched calls will be made
-    ["call", name | number, values, names of the last,     ["answer", value] | ["changed"]
-        whether the tests keep answers]
+    ["call", name | number, values, names of the last]     ["answer", value]
+    the same, where state is mirrored: [state and values,  ["mirrored", [state and value], numbers, null | "raised" …]
+        names, numbers of shared containers]                   | ["changed"] where that can't be done
     ["next", number, whether the tests keep items]         ["answer", item] | ["end"] | ["changed"]
     ["get", [names]]                                       ["names", [[kind, …], …]]
     ["test", source, token, how]                           ["tested", token]
@@ -34,7 +35,7 @@ import sys
 import time
 import traceback
 import types
-from typing import Any, Callable, Dict, List, Mapping, NoReturn, Tuple
+from typing import Any, Callable, Dict, List, Mapping, NoReturn, Optional, Tuple
 
 from codeeval.sandbox import _codec, _command, _settings, _testroom
 
@@ -117,16 +118,16 @@ _REHEARSAL: List[List[Any]] = [
         _SCRIPT,
         "main.py",
         1,
-        [["answer", [value], [], False] for value in (1, 1.5, True, None, "text", [1, 2], [[1], ["a"]])],
+        [["answer", [value], []] for value in (1, 1.5, True, None, "text", [1, 2], [[1], ["a"]])],
     ],
-    ["call", "answer", [{"tuple": [1, "a"]}, 1], ["limit"], False],
-    ["call", "answer", [{"dict": [["a", 1], ["b", [2]]]}], [], False],
-    ["call", "count", [["a", "b", "a"]], [], False],
-    ["call", "mean", [[1.0, 2.5, 3]], [], False],
-    ["call", "join", ["Some text"], [], False],
-    ["call", "grow", [[0]], [], False],
-    ["call", "mean", [[]], [], False],
-    ["call", "missing", [], [], False],
+    ["call", "answer", [{"tuple": [1, "a"]}, 1], ["limit"]],
+    ["call", "answer", [{"dict": [["a", 1], ["b", [2]]]}], []],
+    ["call", "count", [["a", "b", "a"]], []],
+    ["call", "mean", [[1.0, 2.5, 3]], []],
+    ["call", "join", ["Some text"], []],
+    ["call", "grow", [[0]], []],
+    ["call", "mean", [[]], []],
+    ["call", "missing", [], []],
     ["get", ["answer", "re", "missing"]],
     ["test", "def check(candidate):\n    assert candidate(1) == 1\n\ncheck(answer)\n", "token", {"bind": ["answer"]}],
 ]
@@ -141,8 +142,8 @@ class _Child:
         self.namespace: Dict[str, Any] = {}
         self.filename = self.code_text = ""
         self.settings: _settings.Settings = {}
-        self.answers: List[Tuple[Any, str]] = []
-        "Answers that the tests keep over later calls and that can be changed, with what they were."
+        self.shared: List[Any] = []
+        "Containers that the tests have too, in the same order."
         self.given: Dict[int, List[Tuple[Any, Any]]] = {}
         "Of each iterator, the items that it has given and that can be changed, with what they were then."
         self.stdout, self.stderr = sys.stdout, sys.stderr
@@ -278,23 +279,37 @@ class _Child:
             self.write(fd, reply)
         return reply
 
-    def on_call(self, target: Any, encoded: List[Any], names: List[str], are_kept: bool) -> List[Any]:
+    def on_call(
+        self, target: Any, encoded: List[Any], names: List[str], numbers: Optional[List[int]] = None
+    ) -> List[Any]:
+        """Call a function.
+
+        Args:
+            target: its name, or the number under which it is kept.
+            encoded: the arguments, after the state of all shared containers where there is one.
+            names: of the last arguments, which are keyword arguments.
+            numbers: of the shared containers in that state.
+        """
         function = self.look_up(target) if type(target) is str else self.kept[target]
-        values = _codec.decode(encoded, self.remote)
+        if numbers is None:
+            return self.reply(_called(function, _codec.decode(encoded, self.remote), names))
+        values = _codec.decode_mirrored(encoded, numbers, self.shared, self.remote)
+        return self.mirrored(lambda: _called(function, values, names))
+
+    def mirrored(self, act: Callable[[], Any]) -> List[Any]:
+        """Do something, and reply with what it gives and with the state of all shared containers afterwards."""
+        outcome: Optional[List[Any]] = None
+        value = None
         try:
-            if names:
-                n = len(values) - len(names)
-                value = function(*values[:n], **dict(zip(names, values[n:])))
-            else:
-                value = function(*values)
-        finally:
-            has_changed = are_kept and self.has_changed(self.answers)
-        if has_changed:
+            value = act()
+        except BaseException as error:
+            outcome = self.raised(error)
+        try:
+            changed = _settings.changed(self.settings)
+            data, numbers = _codec.encode_mirrored([value], self.shared, self.keep, changed)
+        except RecursionError:
             return ["changed"]
-        reply = self.reply(value)
-        if are_kept and not _codec.is_frozen(reply[1]):
-            self.answers.append((value, self.form(value)))
-        return reply
+        return ["mirrored", data, numbers, outcome]
 
     def reply(self, value: Any) -> List[Any]:
         return ["answer", self.encode(value)]
@@ -324,11 +339,15 @@ class _Child:
                 reply.insert(1, number)
                 self.send(reply)
 
-    def on_next(self, number: int, is_kept: bool) -> List[Any]:
+    def on_next(
+        self, number: int, is_kept: bool, encoded: Any = None, numbers: Optional[List[int]] = None
+    ) -> List[Any]:
+        iterator = self.kept[number]
+        if numbers is not None:
+            _codec.decode_mirrored(encoded, numbers, self.shared, self.remote)
+            return self.mirrored(lambda: [next(iterator)])
         given = self.given.setdefault(number, [])
-        for item in self.kept[number]:
-            if self.has_changed(self.answers):
-                return ["changed"]
+        for item in iterator:
             if is_kept and given[-1:] and self.has_changed(given[-1:]):
                 return ["changed"]
             reply = self.reply(item)
@@ -448,6 +467,11 @@ class _Child:
             return {"exception": [name[:100], bases, [], True]}
         except BaseException:
             return {"exception": ["Exception", ["Exception"], [], True]}
+
+
+def _called(function: Callable[..., Any], values: List[Any], names: List[str]) -> Any:
+    n = len(values) - len(names)
+    return function(*values[:n], **dict(zip(names, values[n:]))) if names else function(*values)
 
 
 def _cell(value: Any) -> Any:

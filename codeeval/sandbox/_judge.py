@@ -411,7 +411,6 @@ class Judge:
                 check["entry_point"],
                 seed,
                 modules,
-                "kept" in check["parameters"].get("reads", ()),
                 self.code,
             )
             self.prefetched[text] = calls

@@ -21,8 +21,7 @@ from codeeval.sandbox import _codec
 __all__ = ["Call", "calls_of", "key"]
 
 Call = List[Any]
-"""Function, arguments (encoded together), names of the last of them, which are keyword arguments, whether answers are
-kept."""
+"""Function, arguments (encoded together), names of the last of them, which are keyword arguments."""
 
 #: More of them would keep a wrong candidate, whose first answer fails, too long.
 _MOST_CALLS = 64
@@ -55,7 +54,6 @@ def calls_of(
     entry_point: str,
     seed: int,
     modules: Dict[str, Any],
-    are_kept: bool,
     code: Callable[[str, str], Any],
 ) -> List[Call]:
     """Return the calls that a program makes, up to the first that is not to be prefetched.
@@ -66,7 +64,6 @@ def calls_of(
         entry_point: the candidate's function.
         seed: of the generator that the tests draw from.
         modules: name → module, which the program uses without importing them.
-        are_kept: whether the tests keep answers over later calls.
         code: compiles a text, under a file name.
     """
     calls: List[Call] = []
@@ -77,7 +74,7 @@ def calls_of(
     def candidate(*args: Any, **kwargs: Any) -> None:
         nonlocal size
         values = [*args, *kwargs.values()]
-        call = [entry_point, _codec.encode(values, _refuse), list(kwargs), are_kept]
+        call = [entry_point, _codec.encode(values, _refuse), list(kwargs)]
         size += len(key(call))
         atoms = _atoms_of(values)
         if atoms is None or size > _MOST_BYTES or len(calls) >= _MOST_CALLS:

@@ -81,7 +81,7 @@ class Calls(Expressions):
             self.check_argument(value)
             reached = {id(own) for own in containers(value)}
             if seen & reached:
-                self.refuse("passed once", "two arguments share a container", "write two literals")
+                self.mirror("passed once")
             seen |= reached
         for value in values:
             mark_passed(value)
@@ -94,15 +94,11 @@ class Calls(Expressions):
 
     def check_argument(self, value: Value) -> None:
         if has_live(value):
-            self.refuse(
-                "argument",
-                "an answer is passed to the candidate",
-                "pass a literal, or an immutable copy: str(…), int(…)",
-            )
+            self.mirror("passed answers")
         elif isinstance(value, Own):
             self.check_readable(value)
             if any(own.is_lent for own in containers(value)):
-                self.refuse("argument", "a list that is held together with an answer is passed", "pass a copy of it")
+                self.mirror("passed answers")
             for own in containers(value):
                 if own.kind in ("iterator", "random") or OWN in own.parts():
                     self.refuse("argument", "an iterator or a value of a type that is not carried is passed")

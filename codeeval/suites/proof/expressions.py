@@ -395,8 +395,8 @@ class Expressions(Stores):
                 return Live(self.n_calls, owner.step) if node.attr in pure.SHARING else DERIVED
             return owner
         if node.attr in pure.CHANGES:
-            self.refuse("answers are read", f".{node.attr} changes an answer", "compare it with what it should be")
-            return DERIVED
+            self.mirror("changed answers")
+            return Reference("method", node.attr, owner)
         self.refuse(
             "known attributes",
             f"the attribute .{node.attr} of an answer"

@@ -8,10 +8,11 @@ __all__ = ["RULES", "Outside", "Proof"]
 
 #: Name → what it demands. `prove(without={name})` leaves one out, which the fuzz test uses to see that each is needed.
 RULES: dict[str, str] = {
-    "passed once": "what has been passed to the candidate is neither read nor passed again",
-    "kept answers": "an answer that is read after a later call is known to be unchanged then",
-    "answers are read": "answers are read, never changed",
-    "argument": "an argument is data of the tests, never an answer or something that holds one",
+    "passed once": "what has been passed to the candidate and is read or passed again is mirrored",
+    "kept answers": "an answer that is read after a later call is mirrored",
+    "changed answers": "an answer that the tests change is mirrored",
+    "passed answers": "an answer that is passed to the candidate is mirrored",
+    "argument": "an argument is of a type that is carried",
     "callback": "a function that is passed depends on its own parameters only",
     "identity": "`is` compares with None, True, False or Ellipsis only",
     "nan": "the tests hold no NaN",
@@ -54,8 +55,8 @@ class Proof:
     reads: frozenset[str]
     """Properties of answers that are read and that not every copy has: `order` of sets (`partial`: of their items that
     have no order among themselves), exact `type` of instances of subclasses, the `text` of those that have their own,
-    `items` of an iterator after further steps, what is `kept` over a later call, results that depend on the
-    interpreter's settings (`context`), texts and arguments of exceptions (`exception`)."""
+    `items` of an iterator after further steps, results that depend on the interpreter's settings (`context`), texts
+    and arguments of exceptions (`exception`). `mirror`: the state of what both sides have, at each call."""
     answer_nodes: frozenset[int]
     "`id` of the expressions whose value depends on an answer."
     is_straight: bool

@@ -86,11 +86,7 @@ class State(abc.ABC):
                 if isinstance(part, Live):
                     self.keep(part)
             if any(own.is_passed for own in containers(value)):
-                self.refuse(
-                    "passed once",
-                    f"what was passed to {self.entry_point} is read or passed again",
-                    f"write a literal, or pass a copy: {self.entry_point}(copy.deepcopy(x))",
-                )
+                self.mirror("passed once")
         elif value is UNKNOWN:
             self.refuse("known calls", "a name is used of whose value nothing is known here")
         elif value is CAUGHT:
@@ -102,14 +98,16 @@ class State(abc.ABC):
                 f"call it: {self.entry_point}(…)",
             )
 
+    def mirror(self, rule: str) -> None:
+        """Note that a copy would show here, so that both sides must have the same state after each call."""
+        if rule not in self.without:
+            self.reads.add("mirror")
+            self.is_straight = False  # what is sent depends on the state
+
     def keep(self, answer: Live) -> None:
         """Note that an answer is read, maybe after a later call, or an item of an iterator after a later step."""
-        if "kept answers" in self.without:
-            return
-        if answer.call != self.n_calls:
-            self.reads.add("kept")
-        if answer.step and answer.step != self.n_steps:
-            self.reads.add("items")
+        if answer.call != self.n_calls or (answer.step and answer.step != self.n_steps):
+            self.mirror("kept answers")
 
     def lend(self, values: Iterable[Value]) -> None:
         """Note that containers of the tests may be reached through what counts as an answer from now on."""
