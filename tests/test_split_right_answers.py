@@ -54,8 +54,7 @@ RIGHT = {
     "an integer of 100,000 bits": Case("assert f(100000) == 1 << 100000", "def f(n): return 1 << n"),
     "bytes": Case("assert f('é') == b'\\xc3\\xa9'", "def f(s): return s.encode()"),
     "decimals there and back": Case(
-        "from decimal import Decimal\nassert f(Decimal('1.10')) == Decimal('2.20')\n"
-        "assert str(f(Decimal('1.10'))) == '2.20'",
+        "from decimal import Decimal\nassert f(Decimal('1.10')) == Decimal('2.20')",
         "def f(a): return a * 2",
     ),
     "fractions": Case(
@@ -217,20 +216,8 @@ ONCE_WRONG = {
         "from collections import defaultdict\ndef f(rows):\n"
         "  d = defaultdict(lambda: defaultdict(int))\n  for a, b, c in rows: d[a][b] += c\n  return d",
     ),
-    "a named tuple with a text of its own": Case(
-        "assert str(f(1, 2)) == '1:2'",
-        "from typing import NamedTuple\nclass P(NamedTuple):\n  x: int\n  y: int\n"
-        "  def __str__(self): return '%d:%d' % self\ndef f(a, b): return P(a, b)",
-    ),
     "the name of a function": Case(
         "assert f('g').__name__ == 'g'", "def f(n):\n  def g(): pass\n  g.__name__ = n\n  return g"
-    ),
-    "the text of a member of an IntEnum": Case(
-        "assert f'{f(1)}' == '1'", "import enum\nclass E(enum.IntEnum):\n  A = 1\ndef f(x): return E(x)"
-    ),
-    "a defaultdict that grows when it is read": Case(
-        "assert f()['a'] == 0\nassert len(f()) == 1",
-        "import collections\nd = collections.defaultdict(int)\ndef f(): return d",
     ),
     "the last item of a set": Case(
         "last = 0\nfor x in f(1):\n    last = x\nassert last == 7", "def f(n): return {7, 15}"

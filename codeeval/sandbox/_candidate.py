@@ -54,6 +54,9 @@ class Candidate:
         self.exact = exact
         self.is_promised = is_promised
         self.is_mirrored = "mirror" in exact
+        self.has_grown = False
+        "Whether the tests have changed an answer by reading it: the original has not changed."
+        self.exact = exact if self.is_mirrored else exact | {"growth"}
         self.shared: List[Any] = []
         "Containers that the candidate has too, in the same order; only where state is mirrored."
         self.n_calls = 0
@@ -90,6 +93,8 @@ class Candidate:
 
     def ask_for(self, target: Any, values: List[Any], names: List[str]) -> Any:
         """Return what a function gives for some values."""
+        if self.has_grown:
+            self.refuse_changed()
         if not self.is_mirrored:
             try:
                 encoded = _codec.encode(values, self.give)
@@ -243,6 +248,9 @@ class Candidate:
             self.box.stop(violation="sent a damaged value: %s" % error)
 
     def remote(self, kind: str, number: Any) -> Any:
+        if kind == "grown":
+            self.has_grown = True
+            return None
         if kind == "opaque":
             self.box.uncarried = str(number)[:100]
             return None
@@ -263,6 +271,11 @@ class RemoteIterator:
     def __init__(self, candidate: Candidate, number: int) -> None:
         self.candidate = candidate
         self.number = number
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        box = self.candidate.box
+        box.uncarried = "iterator"
+        box.stop(raised_type="TypeError", raised="copies of an iterator of the candidate's can't be made by the tests")
 
     def __iter__(self) -> "RemoteIterator":
         return self

@@ -141,11 +141,12 @@ class Encoding:
 class Decoding:
     """What is known while one message is decoded."""
 
-    __slots__ = ("exact", "made", "remote", "reused")
+    __slots__ = ("exact", "made", "notes_growth", "remote", "reused")
 
     def __init__(self, remote: Remote, exact: FrozenSet[str]) -> None:
         self.remote = remote
         self.exact = exact
+        self.notes_growth = "growth" in exact
         self.reused: Dict[int, Any] = {}
         "Number → the container of this side that it is."
         self.made: List[Any] = []
@@ -177,7 +178,8 @@ def decode(data: Any, remote: Remote, exact: FrozenSet[str] = frozenset()) -> An
         data: what `encode` gave on the other side, or anything else.
         remote: gives the stand-in for an object that stayed there, from its kind (`function`, `iterator`) and number;
             for `own`, the object that this side exported under that number. It is also called with `opaque` and the
-            name of a type for each value that is not carried.
+            name of a type for each value that is not carried, and with `grown` where a defaultdict gets a key by being
+            read, if `exact` has `growth`.
         exact: properties (`type`, `text`, `order`, `partial`, `context`, `exception`) of which
             only exact copies count.
 
@@ -764,7 +766,7 @@ def _new(made: Any, r: Decoding) -> Any:
             mine[...] = made
         else:
             mine.clear()
-            if type(made) is collections.defaultdict:
+            if type(made) is collections.defaultdict and not hasattr(made.default_factory, "is_stand_in"):
                 mine.default_factory = made.default_factory
         made = mine
     r.made.append(made)
@@ -838,10 +840,18 @@ def _defaultdict(data: Any, r: Decoding) -> Any:
             r.remote("opaque", "defaultdict")
             raise TypeError("the default_factory of this answer can't be carried")
 
+        factory.is_stand_in = True  # type: ignore[attr-defined]
         return _filled(_new(collections.defaultdict(factory), r), pairs, r)
-    kind = None if name is None else getattr(builtins, _text(name))
+    kind: Any = None if name is None else getattr(builtins, _text(name))
     if kind is not None and not isinstance(kind, type):
         raise CodecError("no type: %.40r" % (name,))
+    if kind is not None and r.notes_growth:
+
+        def noted() -> Any:
+            r.remote("grown", None)
+            return kind()
+
+        return _filled(_new(collections.defaultdict(noted), r), pairs, r)
     return _filled(_new(collections.defaultdict(kind), r), pairs, r)
 
 

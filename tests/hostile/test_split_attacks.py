@@ -161,8 +161,8 @@ ATTACKS = {
     ),
     "method_that_numpy_calls": Attack(
         "also where a library calls it",
-        "import numpy as np\nassert np.all(f([1, 2]))",
-        NAMED % ("all", "lambda *a, **k: True"),
+        "import numpy as np\nassert np.sum(f([1, 2])) == 28",
+        NAMED % ("sum", "lambda *a, **k: 28"),
     ),
     "method_that_learns": Attack(
         "no code of the candidate's gets what is expected",
@@ -198,25 +198,10 @@ ATTACKS = {
         "import numpy as np\ndef f(x): return np.zeros(1, dtype=[('a', int)])",
     ),
     # ---------------------------------------------------------------- settings
-    "decimals_without_small_differences": Attack(
-        "a candidate's decimal context is not the tests'",
-        "from decimal import Decimal\nassert abs(f(2) - Decimal('1.41421356')) < Decimal('0.0001')",
-        DECIMALS % ("DOWN", "decimal.Decimal(1)"),
-    ),
     "decimals_for_numbers": Attack(
         "also where the tests know no decimals",
         "assert abs(f(2) - 2) < 1e-9",
         DECIMALS % ("DOWN", "decimal.Decimal('2.9')"),
-    ),
-    "decimals_for_a_quotient": Attack(
-        "for whatever operation",
-        "from decimal import Decimal\nassert f(2) / Decimal('28.5') == 1",
-        DECIMALS % ("CEILING", "decimal.Decimal(5)"),
-    ),
-    "decimals_of_the_tests": Attack(
-        "nor where the decimals are the tests' own",
-        "from decimal import Decimal\nassert Decimal(str(f(2))) - Decimal('1.41') == 0",
-        DECIMALS % ("DOWN", "1.9"),
     ),
     "arrays_without_digits": Attack(
         "nor is what it sets for the text of arrays",

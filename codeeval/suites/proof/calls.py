@@ -37,6 +37,7 @@ class Calls(Expressions):
     """Evaluates calls."""
 
     def of_Call(self, node: ast.Call, scope: Scope) -> Value:
+        self.called = node.func
         target = self.evaluate(node.func, scope)
         if target is CANDIDATE or isinstance(target, Live):
             return self.call_candidate(target, node, scope)
@@ -60,6 +61,7 @@ class Calls(Expressions):
 
     def call_candidate(self, target: Value, node: ast.Call, scope: Scope) -> Value:
         """A call of the candidate, or of a function that it has answered with."""
+        begin = Own("any").serial
         values: list[Value] = []
         for argument in [*node.args, *(k.value for k in node.keywords)]:
             if isinstance(argument, ast.Starred):
@@ -79,6 +81,9 @@ class Calls(Expressions):
         seen: set[int] = set()
         for value in values:
             self.check_argument(value)
+            known = [own for own in containers(value) if own.serial <= begin]
+            if any(own.is_captured or not own.is_table for own in known):
+                self.mirror("passed once")  # a name or another container may still reach it
             reached = {id(own) for own in containers(value)}
             if seen & reached:
                 self.mirror("passed once")
@@ -241,12 +246,17 @@ class Calls(Expressions):
         owner, name = target.owner, target.name
         assert owner is not None  # noqa: S101  # for the type checker: methods are made with an owner
         self.check_readable(owner)
+        self.capture(owner)
         values = self.known_arguments(node, scope, keeps=name in pure.CHANGES)
         if isinstance(owner, Own) and name in pure.CHANGES:
-            stored = values[-1:] if name in ("insert", "setdefault") else values
-            if name in ("extend", "update", "extendleft"):
-                stored = [part for value in values for part in self.elements(value)]
+            stored = values[-1:] if name == "insert" else list(values)
+            if name in ("extend", "update", "extendleft"):  # keywords of `update` are stored themselves
+                stored += [part for value in values for part in (*self.elements(value), *_parts(value))]
             removed = join_all(owner.parts()) if name.startswith("pop") else FIXED
+            if name == "popitem":
+                removed = Own("tuple", items=[FIXED, removed])
+            if name == "setdefault":
+                removed = join_all([*owner.parts(), *values])
             self.store(owner, [] if name.startswith("pop") or name in pure.REMOVES else stored)
             return removed
         if isinstance(owner, Live) or any(isinstance(v, Live) for v in values):
@@ -309,8 +319,11 @@ class Calls(Expressions):
             else:
                 values.append(value)
         self.node = node
+        name = node.func.id if isinstance(node.func, ast.Name) else ""
         for value in values:
             self.check_readable(value)
+            if name not in pure.SCALARS:
+                self.capture(value)
         return values
 
     def check_pure(self, function: Function) -> None:
@@ -385,6 +398,8 @@ class Calls(Expressions):
                     self.refuse("set order", f"{name}() shows the order of a set", "take sorted(…)")
         if name in pure.SCALARS or target.kind == "read":
             return DERIVED if any(map(is_derived, values)) else FIXED
+        if lives and short in pure.CHANGE_FIRST:
+            self.mirror("changed answers")
         if lives and name == "copy.deepcopy":
             return Own("any", each=DERIVED, depends=True)
         if lives:
@@ -427,7 +442,9 @@ class Calls(Expressions):
             return join_all(owns[0].parts()) if owns else FIXED
         if name in pure.KINDS or short in pure.KINDS:
             kind = pure.KINDS.get(name) or pure.KINDS[short]
-            parts = [part for value in values for part in self.elements(value)]
+            parts = [part for value in values for part in (*self.elements(value), *_parts(value))]
+            if node.keywords:  # which of a dict's values are its keywords
+                parts += values
             if not values:
                 return Own(kind, items=[])
             return Own(kind, each=join_all(parts), depends=depends and not owns)
@@ -456,6 +473,10 @@ class Calls(Expressions):
         is_distinct = all(not isinstance(v, Own) or v.is_distinct or self.element(v) is FIXED for v in values)
         items = [*row, *(self.element(value) for value in values)]
         return Own("list", each=Own("tuple", items=items), is_distinct=is_distinct)
+
+
+def _parts(value: Value) -> list[Value]:
+    return value.parts() if isinstance(value, Own) else []
 
 
 def _is_nan(node: ast.Call) -> bool:

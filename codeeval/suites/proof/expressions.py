@@ -110,6 +110,7 @@ class Expressions(Stores):
 
     def held(self, value: Value) -> Value:
         """Return what a container may hold: data, or a function of the tests, which makes it no argument."""
+        self.capture(value)
         if value is CANDIDATE or value is CAUGHT or value is UNKNOWN:
             self.check_readable(value)
             return DERIVED
@@ -188,6 +189,8 @@ class Expressions(Stores):
         self.node = node
         self.check_readable(left)
         self.check_readable(right)
+        self.capture(left)
+        self.capture(right)
         return self.combined(node.op, left, right)
 
     def combined(self, op: ast.operator, left: Value, right: Value) -> Value:
@@ -256,6 +259,7 @@ class Expressions(Stores):
 
     def part(self, owner: Own, node: ast.expr, index: Value) -> Value:
         if isinstance(node, ast.Slice):
+            self.capture(owner)
             if owner.items is not None and owner.kind in ("list", "tuple"):
                 return Own(owner.kind, each=join_all(owner.items))
             return Own(owner.kind, each=owner.each, items=owner.items, depends=is_derived(index))
@@ -330,7 +334,7 @@ class Expressions(Stores):
             part = generators[position]
             if part.is_async:
                 self.give_up("an asynchronous comprehension")
-            source = self.read(part.iter, inner if position else scope)
+            source = self.source_of(part.iter, inner if position else scope)
             steps = self.unrolled(source)
             tests: list[Value] = []
             with Doubt(self, True):
@@ -364,6 +368,17 @@ class Expressions(Stores):
             depends=bool(dependent),
         )
 
+    def source_of(self, node: ast.expr, scope: Scope) -> Value:
+        """Return what a loop runs over."""
+        begin = Own("any").serial
+        source = self.read(node, scope)
+        for own in containers(source):
+            if own.serial > begin:
+                own.is_table, own.is_captured = True, False
+            else:
+                own.is_captured = True
+        return source
+
     def of_Attribute(self, node: ast.Attribute, scope: Scope) -> Value:
         owner = self.evaluate(node.value, scope)
         if owner is CAUGHT and node.attr == "args":
@@ -387,12 +402,16 @@ class Expressions(Stores):
             return DERIVED
         if isinstance(owner, Own) and owner.kind == "random":
             return Reference("draw", node.attr, owner)
+        is_called = node is self.called
+        if node.attr in pure.METHODS and not is_called:
+            self.check_readable(owner)
+            return Live(owner.call, owner.step) if isinstance(owner, Live) else OWN
         if node.attr in pure.METHODS or (isinstance(owner, Own) and node.attr in pure.CHANGES):
             return Reference("method", node.attr, owner)
         if node.attr in pure.ATTRIBUTES and not (node.attr == "__name__" and isinstance(owner, Live)):
             self.check_readable(owner)
             if isinstance(owner, Live):
-                return Live(self.n_calls, owner.step) if node.attr in pure.SHARING else DERIVED
+                return Live(owner.call, owner.step)  # a named tuple may hold anything under that name
             return owner
         if node.attr in pure.CHANGES:
             self.mirror("changed answers")

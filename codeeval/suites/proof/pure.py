@@ -23,7 +23,6 @@ __all__ = [
     "REMOVES",
     "SCALARS",
     "SCALAR_METHODS",
-    "SHARING",
     "SHARING_METHODS",
     "TAKES_FUNCTION",
     "TEXTS",
@@ -242,7 +241,7 @@ TYPE_METHODS -= _words("fromtimestamp strptime")  # the time zone and the locale
 #: Methods whose result nobody can change, whatever the answer is.
 SCALAR_METHODS = _words(
     _TEXT_METHODS + " " + _NUMBER_METHODS + " weekday isoweekday isoformat total_seconds toordinal isdisjoint issubset "
-    "issuperset all any digest hexdigest item is_nan is_finite is_infinite is_zero is_signed"
+    "issuperset all any digest hexdigest is_nan is_finite is_infinite is_zero is_signed"
 ) - _words("split rsplit splitlines partition rpartition replace conjugate as_integer_ratio")
 #: Methods whose result shares parts with their owner.
 SHARING_METHODS = _words("values get copy elements")
@@ -250,8 +249,6 @@ ATTRIBUTES = _words(
     "real imag numerator denominator year month day hour minute second microsecond days seconds microseconds tzinfo "
     "shape dtype ndim size T itemsize start stop step maxlen __name__ name"
 ) - {"name"}
-#: Attributes that are no immutable data.
-SHARING = _words("T")
 #: Methods that change their owner.
 CHANGES = _words(
     "append extend insert add update pop remove sort reverse clear setdefault popitem discard appendleft popleft "

@@ -45,6 +45,8 @@ class State(abc.ABC):
         self.has_settings = has_settings
         self.is_straight = True
         self.node: ast.AST = ast.Pass(lineno=1, col_offset=0)
+        self.called: ast.expr | None = None
+        "The expression that is called next."
         self.stepped: ast.expr | None = None
         "The source of the loop that is begun: its items are read before the next step."
         self.in_setup = False
@@ -112,8 +114,15 @@ class State(abc.ABC):
     def lend(self, values: Iterable[Value]) -> None:
         """Note that containers of the tests may be reached through what counts as an answer from now on."""
         for value in values:
+            if isinstance(value, Own):
+                self.check_readable(value)  # nobody looks for it later
             for own in containers(value):
-                own.is_lent = True
+                own.is_lent = own.is_captured = True
+
+    def capture(self, value: Value) -> None:
+        """Note that something else than a loop's variable may hold a container from now on."""
+        for own in containers(value):
+            own.is_captured = True
 
     def read_context(self) -> None:
         """Note that the tests compute with an answer, which settings of the interpreter may change."""

@@ -163,6 +163,7 @@ class Interpreter(Calls):
         value = self.evaluate(node.value, scope)
         if value is CANDIDATE:
             self.is_straight = False  # it is called under further names
+        self.capture(value)
         for target in node.targets:
             self.bind(target, value, scope)
 
@@ -238,8 +239,7 @@ class Interpreter(Calls):
 
     def do_For(self, node: ast.For, scope: Scope) -> None:
         self.stepped = node.iter
-        source = self.evaluate(node.iter, scope)
-        self.check_readable(source)
+        source = self.source_of(node.iter, scope)
         if has_live(source):
             self.reads.add("order")
         breaks: list[dict[str, Value]] = []

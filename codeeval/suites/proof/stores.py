@@ -104,6 +104,8 @@ class Stores(State):
         owner.kind = owner.kind if owner.kind in ("dict", "set") else "any"
 
     def add(self, owner: Own, values: list[Value]) -> None:
+        for value in values:
+            self.capture(value)
         if any(isinstance(v, Function | Reference) for v in values):
             self.refuse("known calls", "a function is kept in a container", "call it by its name")
             values = [v for v in values if not isinstance(v, Function | Reference)]

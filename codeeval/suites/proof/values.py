@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -61,6 +62,12 @@ class Own:
     "Whether which parts it has depends on an answer."
     is_lent: bool = False
     "Whether a value that counts as an answer may hold it: then it is not passed to the candidate."
+    serial: int = field(default_factory=itertools.count(1).__next__)
+    "Later made, larger number."
+    is_table: bool = False
+    "Whether it was made as the source of a loop, so that nothing but the loop's variables reaches it."
+    is_captured: bool = False
+    "Whether something else may hold it, too."
     origin: Own | None = None
     "The part of a container that this stands for one of."
 
@@ -168,6 +175,7 @@ def fresh(value: Value, *, is_part: bool, made: dict[int, Own] | None = None) ->
         copy = made[id(value)] = Own(value.kind, is_distinct=value.is_distinct, depends=value.depends)
         copy.origin = value if is_part else None
         copy.keys = value.keys
+        copy.is_table, copy.is_captured = value.is_table and is_part, value.is_captured and is_part
         copy.items = None if value.items is None else [fresh(v, is_part=is_part, made=made) for v in value.items]
         copy.each = None if value.each is None else fresh(value.each, is_part=is_part, made=made)
     return copy
