@@ -58,8 +58,10 @@ PROBLEMS = {
     ),
     "typescript": (
         "function add(a: number): number {\n",
-        "declare var require: any;\nconst assert = require('node:assert');\n\n\nfunction test() {\n"
-        "  let candidate = add;\n  assert.deepEqual(candidate(1),2);\n}\n\ntest();\n",
+        (
+            "declare var require: any;\nconst assert = require('node:assert');\n\n\nfunction test() {\n"
+            "  let candidate = add;\n  assert.deepEqual(candidate(1),2);\n}\n\ntest();\n"
+        ),
         "function add(a: number): number {\n  return a + 1;\n}\n",
         "function add(a: string): number {\n  return a.length;\n}\n",
     ),
