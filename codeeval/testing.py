@@ -312,6 +312,7 @@ def _check_life_cycle(factory: Callable[[], Executor]) -> None:
         copy.close()
     _promise(_is_json(executor.describe()), "describe() gives JSON data")
     _promise(executor.fingerprint() == executor.fingerprint(), "the fingerprint stays the same")
+    _promise(executor.identity() == executor.identity(), "the identity stays the same while nothing changes")
     executor.close()
     executor.close()
 

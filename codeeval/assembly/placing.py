@@ -108,8 +108,9 @@ def _into_class(answer: _Answer) -> str:
         code = _without(code, r"\s+extends\s+(?:scala\.)?App\b(?=\s*\{)", language)
     mask = masked(code, language)
     method = first_definition(mask, answer.entry_point, language)
-    found = _class_around(mask, method.start()) if method else None
     wanted = re.findall(_CLASS, masked(answer.prompt, language))
+    # A class without the method is no method: tests stand in it, and what they call is missing, as it is.
+    found = _class_around(mask, method.start()) if method else _outer_class(mask, wanted[-1:])
     inside, after = _class_tests(answer.tests, language)
     if found is None:
         imports, methods = _split_imports(code, language)
@@ -142,6 +143,17 @@ _CLASS = r"\b(?:class|object|struct|record|interface|enum)\s+(\w+)"
 class _Class:
     name: str
     open_at: int
+
+
+def _outer_class(mask: str, wanted: list[str]) -> _Class | None:
+    """Find the outer class that has a wanted name, or else the only one, where no methods stand outside of it."""
+    heads = [head for head in re.finditer(_CLASS + r"[^;{}]*\{", mask) if depth(mask[: head.start()]) == 0]
+    named = [head for head in heads if head[1] in wanted]
+    if not named and len(heads) == 1:
+        close = _closing(mask, heads[0].end() - 1)
+        outside = mask[: heads[0].start()] + (mask[close + 1 :] if close is not None else "")
+        named = [] if "(" in outside else heads
+    return _Class(named[0][1], named[0].end() - 1) if named else None
 
 
 def _class_around(mask: str, at: int) -> _Class | None:

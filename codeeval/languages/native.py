@@ -58,6 +58,7 @@ CPP = Language(
     ),
     stop=("\n}",),
     warm="cpp",
+    alone="int main() {}\n",
     version=("{g++}", "--version"),
     self_test=SelfTest(
         passing=_CPP_TEST % "sum", wrong=_CPP_TEST % "sum + 1", broken=_CPP_TEST.replace("%s", "sum.missing()")
@@ -110,6 +111,7 @@ D = Language(
         fault=r"error while loading shared libraries|No space left on device",
     ),
     stop=("\n\n", "\nvoid", "\nbool", "\nint"),
+    alone="void main() {}\n",
     version=("{ldc2}", "--version"),
     self_test=SelfTest(
         passing=_D_TEST % "numbers.sum", wrong=_D_TEST % "numbers.sum + 1", broken=_D_TEST % "numbers.missing(1"
@@ -205,6 +207,7 @@ GO = Language(
         fault=r"error while loading shared libraries|No space left on device|go: cannot find GOROOT",
     ),
     stop=("\nfunc", "struct", "\n// "),
+    alone="func TestNothing(t *testing.T) {}\n",
     version=("{go}", "version"),
     self_test=SelfTest(passing=_GO_TEST % "sum", wrong=_GO_TEST % "sum + 1", broken=_GO_TEST % "missing"),
     packages={"apt": "golang-go"},
@@ -289,6 +292,7 @@ RUST = Language(
         fault=r"error while loading shared libraries|No space left on device|linker `\w+` not found",
     ),
     stop=("\n}",),
+    alone="fn main() {}\n",
     version=("{rustc}", "--version"),
     self_test=SelfTest(passing=_RUST_TEST % "0", wrong=_RUST_TEST % "1", broken=_RUST_TEST % '"text"'),
     packages={"apt": "rustc"},
@@ -338,6 +342,7 @@ SWIFT = Language(
         fault=r"error while loading shared libraries|No space left on device",
     ),
     stop=("\n}",),
+    alone="print()\n",
     version=("{swiftc}", "--version"),
     self_test=SelfTest(passing=_SWIFT_TEST % "0", wrong=_SWIFT_TEST % "1", broken=_SWIFT_TEST % "missing"),
     packages={"swift.org": "the toolchain of swift.org/install"},

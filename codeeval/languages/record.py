@@ -140,6 +140,10 @@ class Language:
     epilogue: str = ""
     """A statement that prints `{token}` on a line of its own where it stands last, so that tests can show that their
     end was reached. It begins a new line, since what the program printed may not have ended its last one."""
+    alone: str = ""
+    """What a whole answer is followed by, in place of its tests, to be built alone: a main function that does nothing.
+    It begins as tests do, which may close a class. Where an answer does not build with its tests, this tells whether
+    it is to blame; empty: that is not looked into."""
     cache: str = ""
     "The directory, in the work directory, where the compiler keeps what it has found out about its libraries."
     cache_source: str = ""
@@ -159,7 +163,7 @@ class Language:
     def __post_init__(self) -> None:
         for name in ("name", "title", "main"):
             _want(_is_named(getattr(self, name)), f"Language.{name}", "a string that is not empty", getattr(self, name))
-        for name in ("suffix", "epilogue", "cache", "cache_source", "warm"):
+        for name in ("suffix", "epilogue", "alone", "cache", "cache_source", "warm"):
             _want_string(f"Language.{name}", getattr(self, name))
         for name in ("aliases", "optional", "sysroot", "second_build", "readable", "stop"):
             _want_strings(f"Language.{name}", getattr(self, name))

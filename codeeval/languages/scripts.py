@@ -126,6 +126,7 @@ TYPESCRIPT = Language(
     stop=("\nfunction ", "\n/*", "\n//", "\nclass"),
     epilogue='console.log("\\n{token}");',
     warm="typescript",
+    alone="const nothing = 0;\n",
     version=("{tsc}", "--version"),
     self_test=SelfTest(
         passing=_TYPESCRIPT_TEST % "numbers.reduce((sum, number) => sum + number, 0)",

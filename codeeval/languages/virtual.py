@@ -70,6 +70,7 @@ JAVA = Language(
     ),
     stop=("\n    }\n",),
     warm="java",
+    alone="}\npublic static void main(String[] args) {}\n}\n",
     version=("{javac}", "-version"),
     self_test=SelfTest(passing=_JAVA_TEST % "sum", wrong=_JAVA_TEST % "sum + 1", broken=_JAVA_TEST % "sum.missing()"),
     packages={"apt": "default-jdk-headless libjavatuples-java"},
@@ -122,6 +123,7 @@ SCALA = Language(
         fault=_JAVA_FAULT,
     ),
     stop=("\n    }\n",),
+    alone="}\ndef main(args: Array[String]): Unit = {}\n}\n",
     version=("{scalac}", "-version"),
     self_test=SelfTest(passing=_SCALA_TEST % "0l", wrong=_SCALA_TEST % "1l", broken=_SCALA_TEST % "missing"),
     packages={"apt": "scala default-jdk-headless"},
@@ -181,6 +183,7 @@ CSHARP = Language(
     ),
     stop=("\n    }\n",),
     warm="csharp",
+    alone="}\npublic static void Main(string[] args) {}\n}\n",
     version=("{mcs}", "--version"),
     self_test=SelfTest(
         passing=_CSHARP_TEST % "numbers.Sum()",

@@ -312,7 +312,7 @@ def _run_one(
     if argv is not None:
         build, is_new = _built(judge, program, recipe, argv)
         if build.row is not None:
-            row = dict(build.row)
+            row = _blamed(judge, program, argv, build.row)
             if not is_new:
                 row.update(cpu_s=0.0, wall_s=0.0)
             return row, None
@@ -326,6 +326,29 @@ def _run_one(
         return _run_one(judge, {**program, "recipe": {**recipe, "warm": None}}, argv, limits, stdin)
     proof = program["check"]["parameters"].get("proof", "")
     return stage.row(*stage.verdict("run", recipe["ending"], proof)), stage.box
+
+
+def _blamed(judge: Any, program: Dict[str, Any], argv: List[str], row: Dict[str, Any]) -> Dict[str, Any]:
+    """Return the row of a program that was not built; it failed where the answer alone can be built.
+
+    Its text is right then, and what its tests call is not there, or not as they call it.
+    """
+    alone = program["check"]["parameters"].get("alone", "")
+    if row["status"] != "compile_error" or not alone:
+        return dict(row)
+    name = program["check"]["entry_point"]
+    files = {**program["files"], program["main"]: alone}
+    build, is_new = _built(judge, {**program, "files": files}, program["recipe"], argv)
+    if is_new:
+        row = {**row, "cpu_s": round(row["cpu_s"] + build.cpu_s, 6), "wall_s": round(row["wall_s"] + build.wall_s, 6)}
+    if build.row is not None:
+        return dict(row)
+    is_there = re.search(r"(?<!\w)%s(?!\w)" % re.escape(name), alone) is not None
+    what = "its tests can't call %r as it is" if is_there else "there is no %r for its tests to call"
+    said = row.get("message", "")
+    said = said[len(_BUILD) :] if said.startswith(_BUILD) else said
+    message = "the answer compiles, but %s: %s" % (what % name, said)
+    return {**row, "status": "failed", "message": message[:400]}
 
 
 def _key(program: Dict[str, Any], recipe: Dict[str, Any], argv: List[str]) -> str:

@@ -132,16 +132,38 @@ class SourceSuite:
         limits = dataclasses.replace(
             limits, processes=max(limits.processes, self.processes), threads=max(limits.threads, self.threads)
         )
+        candidate = problem.assemble(code)
+        parameters = {"proof": self.proof} if self.proof else {}
         return Program(
-            files={**self.files, self.main: self._text(problem.assemble(code))},
+            files={**self.files, self.main: self._text(candidate)},
             main=self.main,
             language=self.language,
             limits=limits,
             check=Check(
-                kind="language", strength=self.strength, parameters={"proof": self.proof} if self.proof else {}
+                kind="language",
+                strength=self.strength,
+                entry_point=self.entry_point,
+                parameters={**parameters, **self._alone(candidate)},
             ),
             protocol=self.protocol,
         )
+
+    def _alone(self, candidate: str) -> dict[str, str]:
+        """Return the main file of a whole answer without its tests, by which its own mistakes are told from a name.
+
+        A continuation has the prompt's name, so that only its own text can keep it from being built.
+        """
+        if not (self.prompt and self.entry_point) or candidate.startswith(self.prompt):
+            return {}
+        try:
+            stub = language_named(self.language).under(self.protocol).alone
+        except ValueError:  # a record of the caller's own
+            return {}
+        if not stub:
+            return {}
+        return {
+            "alone": beside(candidate, stub, prompt=self.prompt, entry_point=self.entry_point, language=self.language)
+        }
 
     def _text(self, candidate: str) -> str:
         """Give the main file of a candidate, which either continues the prompt or is a whole program."""
