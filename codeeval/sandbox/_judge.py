@@ -10,11 +10,12 @@ import faulthandler
 import importlib
 import os
 import random
+import resource
 import signal
 import sys
 import time
 from types import FrameType
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
 
 from codeeval.sandbox import (
     _calls,
@@ -22,6 +23,8 @@ from codeeval.sandbox import (
     _classify,
     _codec,
     _languages,
+    _prefetch,
+    _settings,
     _stdio,
     _unittest,
     _warm,
@@ -29,18 +32,19 @@ from codeeval.sandbox import (
 )
 from codeeval.sandbox._box import MAX_S, Box, CallerGone, NoBox, Stop, ZygoteLost, bounds
 from codeeval.sandbox._candidate import VALUE_TEXT, Candidate, bounded
-from codeeval.sandbox._foresight import Foresight
 from codeeval.sandbox._tree import MAX_STARVED
 
 __all__ = ["Judge", "Machine"]
 
 _TESTS = "<tests>"
-#: CPU seconds that the tests themselves may use, where the program's own limit isn't larger.
-_JUDGE_CPU_S = 10.0
+#: Texts of tests whose prefetched calls are kept.
+_MOST_TESTS = 4096
 #: How often running tests are interrupted to see whether their time is up or the caller is gone.
 _TICK_S = 0.5
 #: CPU seconds after which tests that can't even be interrupted, in one endless call into C, end with the judge.
 _LAST_TICK_S = 2.0
+_PAGE = resource.getpagesize()
+_MAX_RLIMIT = (1 << 63) - 1
 
 
 #: Runs the tests of a check against a program (judge, box, check, program) and raises where they don't hold.
@@ -51,7 +55,8 @@ class Machine:
     """What the kernel says of this machine and of our share of it; zeros where it does not say."""
 
     def __init__(self) -> None:
-        self.schedule, self.memory = (_opened("/proc/" + name) for name in ("self/schedstat", "vmstat"))
+        names = ("self/schedstat", "vmstat", "self/statm")
+        self.schedule, self.memory, self.sizes = (_opened("/proc/" + name) for name in names)
         self.kills = self._count_kills()
 
     def waited_s(self) -> float:
@@ -60,6 +65,13 @@ class Machine:
             return int(os.pread(self.schedule, 100, 0).split()[1]) / 1e9
         except (OSError, IndexError, ValueError):
             return 0.0
+
+    def data_bytes(self) -> int:
+        """Return the private writable memory of this process."""
+        try:
+            return int(os.pread(self.sizes, 200, 0).split()[5]) * _PAGE
+        except (OSError, IndexError, ValueError):
+            return 0
 
     def has_killed(self) -> bool:
         """Say whether the kernel has killed any process for want of memory since this was asked last."""
@@ -90,10 +102,13 @@ class Judge:
         self.caller_fd = caller_fd
         self.zygote = zygote
         self.machine = machine
+        self.own_memory = resource.getrlimit(resource.RLIMIT_DATA)
         self.group = group
         self.memory_kills = 0
         self.compiled: Dict[str, Any] = {}
-        self.foresight = Foresight()
+        self.marked_code: Dict[str, Tuple[Any, int]] = {}
+        self.prefetched: Dict[str, List[_prefetch.Call]] = {}
+        "What is prefetched for each text of tests."
         self.builds = _languages.BuildCache()
         self.caches = _languages.CompilerCaches()
         self.compilers = _warm.Compilers(caller_fd, zygote, group)
@@ -101,7 +116,6 @@ class Judge:
         #: Tests were interrupted at some point or other, which may have been in the middle of an import.
         self.is_worn = False
         self.box: Optional[Box] = None
-        self.cpu_deadline = 0.0
         self.budget_s = 0.0
         self.waited_s = 0.0
         signal.signal(signal.SIGALRM, self._tick)
@@ -149,7 +163,7 @@ class Judge:
         box = self._run(tests, program, check, program["limits"])
         if box.facts.get("misjudged"):
             box.close()
-            self.foresight.give_up(_told(check))
+            check = {**check, "parameters": {**check["parameters"], "prefetch": ""}}
             box = self._run(tests, program, check, program["limits"])
         return self._execution(box, check)
 
@@ -223,13 +237,17 @@ class Judge:
             self._begin(box)
             depth = sys.getrecursionlimit()
             try:
+                self._bound_own_memory(limits["memory_bytes"])
                 # What tests set for themselves, the precision of decimals say, is not the next ones'.
                 contextvars.Context().run(tests, self, box, check, program)
                 outcome["passed"] = True
             finally:
                 self.box = None
                 signal.setitimer(signal.ITIMER_REAL, 0)
+                self._bound_own_memory(None)
                 sys.setrecursionlimit(depth)
+                if box.has_settings:
+                    _settings.reset()
         except Stop:
             pass  # the box knows why
         except SystemExit as error:
@@ -238,6 +256,7 @@ class Judge:
             raise
         except BaseException as error:  # the tests' own exceptions, and the candidate's that passed through them
             outcome["raised_type"] = type(error).__name__
+            self.is_worn = self.is_worn or isinstance(error, MemoryError)  # it may be ours, and our memory torn
             outcome["raised"] = self._explain(error, check, box)
         if not box.stopped:  # tests may have caught what ended them; the box's own facts count then
             box.facts.update(outcome)
@@ -268,6 +287,8 @@ class Judge:
             "peak_memory_bytes": peak,
             "tests": [["0", status == "passed", message] if message else ["0", status == "passed"]],
         }
+        if box.asserts is not None and box.asserts[0] > 1:
+            row["tests"] = _assert_rows(*box.asserts, status == "passed", message)
         if box.tests is not None:
             row["tests"] = _unittest.rows(box.tests, check["names"])
         if facts.hung_up and os.WIFEXITED(wait_status):
@@ -275,6 +296,8 @@ class Judge:
         elif facts.hung_up:
             row["signal"] = os.WTERMSIG(wait_status)
         out, err = (box.output[fd].decode("utf-8", "replace") for fd in (box.out, box.err))
+        if box.uncarried and status == "failed":
+            row["uncarried"] = box.uncarried
         if box.trace and message:
             err += "Traceback (most recent call last):\n%s%s\n" % (box.trace, message)
         row.update((name, text) for name, text in (("message", message), ("stdout", out), ("stderr", err)) if text)
@@ -319,10 +342,21 @@ class Judge:
             return "the machine's network is not given to programs by this executor"
         return ""
 
+    def _bound_own_memory(self, more_bytes: Optional[int]) -> None:
+        """Let the tests take so much more memory here than there is now; None lifts the bound again."""
+        soft, hard = self.own_memory
+        if more_bytes is not None:
+            soft = min(self.machine.data_bytes() + more_bytes, _MAX_RLIMIT)
+            soft = soft if hard == resource.RLIM_INFINITY else min(soft, hard)
+        try:
+            resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+        except (OSError, ValueError):
+            pass  # the limits of the program itself stand
+
     def _begin(self, box: Box) -> None:
         """Start the tests' own clocks: one that interrupts them, one behind it that can't be held up."""
-        self.budget_s = min(max(_JUDGE_CPU_S, box.limits["cpu_s"]), MAX_S)
-        self.cpu_deadline = time.process_time() + self.budget_s
+        self.budget_s = min(box.limits["cpu_s"], MAX_S)
+        box.judge_began_s = time.process_time()
         self.waited_s = self.machine.waited_s()
         self.box = box
         signal.setitimer(signal.ITIMER_VIRTUAL, self.budget_s + _LAST_TICK_S)
@@ -334,13 +368,27 @@ class Judge:
             return
         if box.is_caller_gone():
             raise CallerGone
-        is_over = time.process_time() >= self.cpu_deadline
+        is_over = box.judge_cpu_s() + box.seen_cpu_s >= self.budget_s
         if not is_over and time.monotonic() >= box.wall_deadline + self.budget_s:
             starved_s = min(self.machine.waited_s() - self.waited_s, MAX_STARVED * self.budget_s)
             is_over = time.monotonic() >= box.wall_deadline + self.budget_s + starved_s
         if is_over:
             self.is_worn = True
             box.stop(expired="judge")
+
+    def calls(self, check: Dict[str, Any], seed: int, modules: Dict[str, Any]) -> List[_prefetch.Call]:
+        """Return the calls that are prefetched for these tests."""
+        program = check["parameters"].get("prefetch")
+        if not program:
+            return []
+        text = "%s\n%s\n%s" % (check["setup"], program, check["source"])
+        calls = self.prefetched.get(text)
+        if calls is None:
+            if len(self.prefetched) >= _MOST_TESTS:
+                self.prefetched.clear()
+            calls = _prefetch.calls_of(program, check["setup"], check["entry_point"], seed, modules, self.code)
+            self.prefetched[text] = calls
+        return calls
 
     def code(self, source: str, name: str) -> Any:
         """Compile trusted code, once per text."""
@@ -350,6 +398,16 @@ class Judge:
                 self.compiled.clear()
             code = self.compiled[source] = compile(source, name, "exec", dont_inherit=True)
         return code
+
+    def marked(self, source: str) -> Tuple[Any, int]:
+        """Compile tests so that they report each top-level assert that held; return the code and their number."""
+        marked = self.marked_code.get(source)
+        if marked is None:
+            if len(self.marked_code) >= _MOST_TESTS:
+                self.marked_code.clear()
+            tree, n_asserts = _marked(source)
+            marked = self.marked_code[source] = compile(tree, _TESTS, "exec", dont_inherit=True), n_asserts
+        return marked
 
     def _explain(self, error: BaseException, check: Dict[str, Any], box: Box) -> str:
         """Say in one line what failed; what can't be told does not keep it from having failed."""
@@ -384,8 +442,11 @@ class Judge:
             shown = [bounded(repr, a) for a in args] + ["%s=%s" % (k, bounded(repr, v)) for k, v in kwargs.items()]
             call = "%s(%s)" % (name, ", ".join(shown))
             parts.append("%s gave %s" % (call[: 2 * VALUE_TEXT], bounded(repr, answer)))
-            if type(answer) is _codec.Opaque and isinstance(error, (AttributeError, TypeError)):
-                parts.append("tests that need such an object itself take strength='same box'")
+        if box.uncarried:
+            parts.append(
+                "an answer of the type %s can't be carried to the tests; if it is right, give the problem "
+                "strength='same box'" % box.uncarried
+            )
         return "; ".join(parts)
 
 
@@ -396,53 +457,60 @@ def _strength(program: Dict[str, Any]) -> str:
 # ------------------------------------------------------------------------------------------------ split judging
 
 
-def _send(box: Box, program: Dict[str, Any], foreseen: Optional[Sequence[Any]] = ()) -> None:
+def _send(box: Box, program: Dict[str, Any], prefetched: Optional[Sequence[Any]] = ()) -> None:
     """Hand the candidate to the child, with the calls that it is to make unasked; None runs it as a whole program."""
     main = program["main"]
     # Several processes may start each other from the file that the program lies in.
-    calls = {"file": box.limits["processes"] > 1} if foreseen is None else list(foreseen)
+    calls = {"file": box.limits["processes"] > 1} if prefetched is None else list(prefetched)
     box.send([program["files"][main], main, program["seed"], calls])
 
 
 def _run_split(judge: Judge, box: Box, check: Dict[str, Any], program: Dict[str, Any]) -> None:
     """Run the tests here, with the candidate's functions as proxies."""
-    tests = check["source"]
-    wanted = list(check["names"]) + list(check["modules"])
-    # What the tests read from the candidate's module, they read before they call anything.
-    foreseen = [] if wanted else judge.foresight.calls(_told(check), check["entry_point"])
-    _send(box, program, foreseen)
-    candidate = Candidate(box, foreseen)
-    namespace: Dict[str, Any] = {"__name__": "tests"}
+    modules = {name: importlib.import_module(module) for name, module in check["modules"].items()}
+    calls = judge.calls(check, program["seed"], modules)
+    _send(box, program, calls)
+    exact, is_promised = frozenset(check["parameters"].get("reads", ())), bool(check.get("promised"))
+    candidate = Candidate(box, calls, exact, is_promised)
+    namespace: Dict[str, Any] = {"__name__": "tests", **modules}
     if check["setup"]:
         exec(judge.code(check["setup"], "<setup>"), namespace)
-    namespace[check["entry_point"]] = candidate.function(check["entry_point"], check["entry_point"])
-    if wanted:
-        for name, (kind, *value) in zip(wanted, candidate.get(wanted)):
-            module = check["modules"].get(name)
-            if kind == "module" and value[0] == module:
-                namespace[name] = importlib.import_module(module)
-            elif kind == "value":
-                decoded = candidate.decode(value[0])
-                namespace[name] = candidate.function(name, name) if callable(decoded) else decoded
+    entry_point = check["entry_point"]
+    namespace[entry_point] = namespace["__entry_point__"] = candidate.function(entry_point, entry_point)
+    for name, (kind, *value) in zip(check["names"], candidate.get(check["names"]) if check["names"] else ()):
+        if kind == "value":
+            decoded = candidate.decode(value[0])
+            namespace[name] = candidate.function(name, name) if callable(decoded) else decoded
+    code, n_asserts = judge.marked(check["source"])
+    box.asserts = (n_asserts, set())
+    namespace["__reached__"] = box.asserts[1].add
     random.seed(program["seed"])
-    try:
-        exec(judge.code(tests, _TESTS), namespace)
-    finally:
-        judge.foresight.learn(_told(check), candidate.made[: candidate.n_free])
+    box.judge_began_s = time.process_time()  # of the tests alone
+    sys.setrecursionlimit(1000 + _depth())
+    exec(code, namespace)
     candidate.finish()
 
 
-def _told(check: Dict[str, Any]) -> str:
-    """Give all that decides which calls the tests make: what is run before them may call the candidate too."""
-    return "%s\n%s" % (check["setup"], check["source"]) if check["setup"] else str(check["source"])
+def _depth() -> int:
+    """Return how many calls lie below the caller."""
+    depth, frame = 0, sys._getframe(1)
+    while frame.f_back is not None:
+        depth, frame = depth + 1, frame.f_back
+    return depth
 
 
 def _run_same_box(judge: Judge, box: Box, check: Dict[str, Any], program: Dict[str, Any]) -> None:
     """Have the child run the tests after the candidate, and hear from it that it reached their end."""
     _send(box, program)
     token = "%032x" % random.SystemRandom().getrandbits(128)
-    candidate = Candidate(box)
-    reply = candidate.ask(["test", check.get("source", ""), token], expects=("tested", "tampered"))
+    how: Dict[str, Any] = {}
+    if check["kind"] == "script" and not check["parameters"].get("shared"):
+        how = {
+            "bind": [check["entry_point"], *check["names"]],
+            "modules": dict(check["modules"]),
+            "setup": check["setup"],
+        }
+    reply = Candidate(box).ask(["test", check.get("source", ""), token, how], expects=("tested", "tampered"))
     if reply[0] == "tampered":
         box.stop(violation="changed Python's builtins: %s" % str(reply[1]))
     if reply != ["tested", token]:
@@ -467,6 +535,50 @@ _BATCHES: Dict[Tuple[str, str], Callable[[Judge, Dict[str, Any]], Dict[str, Any]
 
 
 # ------------------------------------------------------------------------------------------------ reporting
+
+
+def _marked(source: str) -> Tuple[Any, int]:
+    """Return the syntax tree of tests with a report behind each top-level assert, and how many there are."""
+    import ast
+
+    tree = ast.parse(source)
+    bodies = [tree.body, *(n.body for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == "check")]
+    n_asserts = 0
+    for body in bodies:
+        for position in range(len(body) - 1, -1, -1):
+            if isinstance(body[position], ast.Assert):
+                n_asserts += 1
+    number = 0
+    for body in bodies:
+        position = 0
+        while position < len(body):
+            node = body[position]
+            position += 1
+            if isinstance(node, ast.Assert):
+                call = ast.parse("__reached__(%d)" % number, mode="eval").body
+                report = ast.Expr(value=call)
+                for inner in ast.walk(report):
+                    ast.copy_location(inner, node)
+                body.insert(position, report)
+                position += 1
+                number += 1
+    return tree, n_asserts
+
+
+def _assert_rows(n_asserts: int, reached: Set[int], passed: bool, message: str) -> List[List[Any]]:
+    """Return what is known of each top-level assert; of one that was not reached only where the tests failed."""
+    rows: List[List[Any]] = []
+    told = False
+    for number in range(n_asserts):
+        if number in reached:
+            rows.append([str(number), True])
+        elif not passed:
+            rows.append([str(number), False, _NOT_REACHED if told else message] if message else [str(number), False])
+            told = True
+    return rows
+
+
+_NOT_REACHED = "was not reached"
 
 
 _asserts: Dict[str, List[Tuple[int, int, str]]] = {}
