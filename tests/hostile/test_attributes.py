@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import os
+import signal
 import stat
 import subprocess
 import sys
@@ -310,6 +311,24 @@ with ce.LocalExecutor(workers=1, sandbox=Sandbox(layers={PRIVILEGE_FREE!r})) as 
 
     assert found.stdout == "PermissionError\nPermissionError\n0o100644\n\n", found.stderr
     assert facts(victim) == before
+
+
+def test_a_program_is_judged_rightly_though_the_deputy_was_killed() -> None:
+    with ce.LocalExecutor(workers=1, sandbox=Sandbox(layers=PRIVILEGE_FREE)) as executor:
+        if "seccomp" not in executor.describe()["isolation"]["held"]:
+            pytest.skip("there is no seccomp here")
+        own = "import os\nopen('a', 'w').close()\nos.chmod('a', 0o600)\nprint('done')"
+        assert printed(executor, own) == "done\n"
+        (worker,) = executor._crew._all
+        assert worker.facts is not None
+        zygote = worker.facts["zygote_pid"]
+        deputies = Path(f"/proc/{zygote}/task/{zygote}/children").read_text().split()  # between jobs, it has no other
+        assert deputies
+
+        for pid in deputies:
+            os.kill(int(pid), signal.SIGKILL)
+
+        assert [printed(executor, own) for _ in range(2)] == ["done\n"] * 2
 
 
 @pytest.mark.parametrize(
