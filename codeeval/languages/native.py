@@ -49,6 +49,7 @@ CPP = Language(
     ending=Ending(
         memory=r"std::bad_alloc|cc1plus: out of memory|virtual memory exhausted",
         assertion=r"Assertion .* failed|^terminate called ",
+        missing=r"fatal error: .*(?:No such file or directory|file not found)",
         fault=r"error while loading shared libraries|No space left on device|cannot execute .cc1plus",
     ),
     stop=("\n}",),
@@ -98,6 +99,7 @@ D = Language(
     readable=("/etc/ldc2.conf", "/etc/ldc2", "/etc/dmd.conf"),
     ending=Ending(
         memory=r"OutOfMemoryError|Memory allocation failed",
+        missing=r"unable to read module|which cannot be read",
         fault=r"error while loading shared libraries|No space left on device",
     ),
     stop=("\n\n", "\nvoid", "\nbool", "\nint"),
@@ -191,6 +193,7 @@ GO = Language(
     run_limits=Limits(cpu_s=30, wall_s=90, threads=256),
     ending=Ending(
         memory=r"^(fatal error: )?runtime: out of memory|cannot allocate memory",
+        missing=r"cannot find package|no required module provides package|is not in (?:std|GOROOT)",
         fault=r"error while loading shared libraries|No space left on device|go: cannot find GOROOT",
     ),
     stop=("\nfunc", "struct", "\n// "),
@@ -272,6 +275,7 @@ RUST = Language(
     run_limits=Limits(cpu_s=5, wall_s=30),
     ending=Ending(
         memory=r"^memory allocation of \d+ bytes failed|capacity overflow|LLVM ERROR: out of memory",
+        missing=r"^error\[E0(?:432|433|463)\]",
         fault=r"error while loading shared libraries|No space left on device|linker `\w+` not found",
     ),
     stop=("\n}",),
@@ -320,6 +324,7 @@ SWIFT = Language(
     run_limits=Limits(cpu_s=5, wall_s=30),
     ending=Ending(
         assertion=r"(Assertion failed|Fatal error)",
+        missing=r"error: no such module",
         fault=r"error while loading shared libraries|No space left on device",
     ),
     stop=("\n}",),

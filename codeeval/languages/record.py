@@ -48,6 +48,9 @@ class Ending:
     "Of a program that failed, in either stream, or of a build: it ran out of memory."
     assertion: str = ""
     "Of a program that died of a signal, on stderr: an assertion ended it, as C's does."
+    missing: str = ""
+    """In either stream, of a run or a build that failed: an import was not resolved. It is nobody's verdict where the
+    imports of the problem, built and run alone, fail so too."""
     fault: str = ""
     "In either stream, of a run or a build that failed: the toolchain broke, which is nobody's verdict."
 

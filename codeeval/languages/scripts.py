@@ -19,8 +19,12 @@ _NODE_MEMORY = (
 _NODE_SYNTAX = (
     r"^SyntaxError: .*\n\s+at (wrapSafe|internalCompileFunction|compileSourceTextModule|new Script|checkSyntax)"
 )
+_NODE_MISSING = r"Cannot find (?:module|package) '"
 _NODE_ENDING = Ending(
-    compile_stderr=_NODE_SYNTAX, memory=_NODE_MEMORY, fault=_FAULT + r"|node:internal/bootstrap.*\n.*Error"
+    compile_stderr=_NODE_SYNTAX,
+    memory=_NODE_MEMORY,
+    missing=_NODE_MISSING,
+    fault=_FAULT + r"|node:internal/bootstrap.*\n.*Error",
 )
 _JAVASCRIPT_TEST = """\
 function add(numbers) {
@@ -51,6 +55,7 @@ _NODE_SILENT = Ending(
     failed_stderr=r"(?s).",
     compile_stderr=_NODE_SYNTAX,
     memory=_NODE_MEMORY,
+    missing=_NODE_MISSING,
     fault=_FAULT,
 )
 
@@ -187,7 +192,10 @@ LUA = Language(
     tools={"lua": ("lua5.4", "lua", "lua5.3")},
     run=("{lua}", "{main}"),
     ending=Ending(
-        compile_stderr=r"^\S*lua\S*: [^:\n]+:\d+: .*(near |expected)", memory=r"not enough memory", fault=_FAULT
+        compile_stderr=r"^\S*lua\S*: [^:\n]+:\d+: .*(near |expected)",
+        memory=r"not enough memory",
+        missing=r"module '[^'\n]+' not found",
+        fault=_FAULT,
     ),
     stop=("\nlocal", "\nfunction", "\n--", "\n\n"),
     epilogue='print("\\n{token}")',
@@ -228,6 +236,7 @@ PERL = Language(
         failed_stderr="ERROR",
         compile_stderr=r"^(syntax error at|Execution of .* aborted due to compilation|.* had compilation errors)",
         memory=r"^Out of memory",
+        missing=r"^Can't locate \S+ in @INC",
         fault=_FAULT + r"|^Can't locate Test/Deep\.pm",
     ),
     stop=("\nsub", "\n#", "\n\n"),
@@ -296,6 +305,7 @@ RUBY = Language(
     ending=Ending(
         compile_stderr=r"^\S*main\.rb:\d+: syntax error|SyntaxError\)$|: syntax errors? found",
         memory=r"NoMemoryError|\[FATAL\] failed to allocate memory",
+        missing=r"cannot load such file -- ",
         fault=_FAULT + r"|cannot load such file -- test/unit",
     ),
     stop=("\nclass", "\ndef", "\n#", "\n\n"),
@@ -366,6 +376,7 @@ R = Language(
     ending=Ending(
         compile_stderr=r"^Error: unexpected |^Error: .*(unexpected|INCOMPLETE_STRING)",
         memory=r"cannot allocate (vector|memory)|memory exhausted",
+        missing=r"there is no package called",
         fault=_FAULT + r"|cannot find system Renviron",
     ),
     stop=("\n#", "\n```"),
@@ -395,7 +406,12 @@ JULIA = Language(
     tools={"julia": ("julia",)},
     run=("{julia}", "--history-file=no", "{main}"),
     run_limits=Limits(cpu_s=10, wall_s=60, threads=256),
-    ending=Ending(compile_stderr=r"ERROR: LoadError: (syntax|ParseError)", memory=r"OutOfMemoryError", fault=_FAULT),
+    ending=Ending(
+        compile_stderr=r"ERROR: LoadError: (syntax|ParseError)",
+        memory=r"OutOfMemoryError",
+        missing=r"Package \S+ not found in current path",
+        fault=_FAULT,
+    ),
     stop=("\nfunction", "\nmacro", "\n\n"),
     epilogue='println("\\n{token}")',
     version=("{julia}", "--version"),
@@ -430,6 +446,7 @@ RACKET = Language(
         failed_stderr=r"(?s).",  # rackunit exits with 0 when a check fails
         compile_stderr=r"read-syntax:|expand: |unbound identifier|: bad syntax",
         memory=r"out of memory",
+        missing=r"collection not found|cannot open module file",
         fault=_FAULT + r"|collection not found",
     ),
     stop=("\n(define ", "\n#|", "\n;", "\n("),

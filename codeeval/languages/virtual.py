@@ -60,7 +60,11 @@ JAVA = Language(
     build_limits=Limits(cpu_s=30, wall_s=120, processes=8, threads=512),
     run_limits=Limits(cpu_s=15, wall_s=60, threads=512),
     readable=_JAVA_READABLE,
-    ending=Ending(memory=r"java\.lang\.OutOfMemoryError", fault=_JAVA_FAULT),
+    ending=Ending(
+        memory=r"java\.lang\.OutOfMemoryError",
+        missing=r"error: (?:package [\w.]+ does not exist|cannot find symbol)",
+        fault=_JAVA_FAULT,
+    ),
     stop=("\n    }\n",),
     warm="java",
     version=("{javac}", "-version"),
@@ -107,7 +111,12 @@ SCALA = Language(
     build_limits=Limits(cpu_s=90, wall_s=240, processes=64, threads=512),
     run_limits=Limits(cpu_s=15, wall_s=60, threads=512),
     readable=_JAVA_READABLE,
-    ending=Ending(failed_stderr=r"(?s).", memory=r"java\.lang\.OutOfMemoryError", fault=_JAVA_FAULT),
+    ending=Ending(
+        failed_stderr=r"(?s).",
+        memory=r"java\.lang\.OutOfMemoryError",
+        missing=r"error: (?:not found: \w+|(?:object|value) \S+ is not a member of )",
+        fault=_JAVA_FAULT,
+    ),
     stop=("\n    }\n",),
     version=("{scalac}", "-version"),
     self_test=SelfTest(passing=_SCALA_TEST % "0l", wrong=_SCALA_TEST % "1l", broken=_SCALA_TEST % "missing"),
@@ -129,6 +138,7 @@ class Problem {
 }
 """
 _MONO_MEMORY = r"OutOfMemoryException|Could not allocate \d+ bytes|GC: out of memory"
+_MONO_MISSING = r"error CS(?:0234|0246)"
 _MONO_FAULT = (
     r"Cannot open assembly|^The assembly mscorlib\.dll was not found|error while loading shared libraries"
     r"|No space left on device"
@@ -159,6 +169,7 @@ CSHARP = Language(
     ending=Ending(
         failed_stderr=r"DefaultTraceListener\.Fail|Unhandled Exception",  # mono exits with 0 all the same
         memory=_MONO_MEMORY,
+        missing=_MONO_MISSING,
         fault=_MONO_FAULT,
     ),
     stop=("\n    }\n",),
@@ -180,6 +191,7 @@ CSHARP = Language(
                 exit_code=False,
                 failed_stderr="Fail|" + _MONO_MEMORY,
                 memory=_MONO_MEMORY,
+                missing=_MONO_MISSING,
                 fault=_MONO_FAULT,
             )
         }

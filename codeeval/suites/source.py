@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from codeeval.assembly import beside
+from codeeval.assembly import beside, imports_program
 from codeeval.errors import InvalidProblem
 from codeeval.languages import PROTOCOLS, Language
 from codeeval.languages import get as language_named
@@ -132,13 +132,17 @@ class SourceSuite:
         limits = dataclasses.replace(
             limits, processes=max(limits.processes, self.processes), threads=max(limits.threads, self.threads)
         )
+        imports = imports_program(self.prompt or problem.prompt, self.entry_point or problem.entry_point, self.language)
+        parameters = {"proof": self.proof, "imports": imports}
         return Program(
             files={**self.files, self.main: self._text(problem.assemble(code))},
             main=self.main,
             language=self.language,
             limits=limits,
             check=Check(
-                kind="language", strength=self.strength, parameters={"proof": self.proof} if self.proof else {}
+                kind="language",
+                strength=self.strength,
+                parameters={name: value for name, value in parameters.items() if value},
             ),
             protocol=self.protocol,
         )
