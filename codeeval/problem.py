@@ -18,6 +18,7 @@ from codeeval import languages
 from codeeval._arguments import similar_id
 from codeeval._imports import importing
 from codeeval._tables import plural
+from codeeval.assembly import defines
 from codeeval.errors import DatasetError, DatasetUnavailable, InvalidProblem
 from codeeval.languages import Language
 from codeeval.program import STANDINGS, Limits, Strength, standing_named
@@ -209,7 +210,8 @@ class Problem:
 
         Args:
             task_id: a unique name.
-            prompt: what the model sees.
+            prompt: what the model sees. Where it holds the head of `entry_point`, a whole answer gets the imports that
+                it leaves out, and imports that can't be resolved here are an infrastructure error.
             tests: code that makes the whole program fail when the candidate is wrong.
             language: its name, or a record that the executor has too.
             sealed: whether the tests must be seen to reach their end; see `SourceSuite.of`.
@@ -223,8 +225,14 @@ class Problem:
             ValueError: there is no such language, or it can't be sealed.
         """
         record = language if isinstance(language, Language) else languages.get(language)
+        entry_point = fields.get("entry_point", "")
+        # Tests that follow a continuation may begin with what closes its function; a whole answer has closed it.
+        before = fields.get("prefix") or prompt
+        is_continued = fields.get("style", "completion") == "completion" and defines(before, entry_point, record.name)
         try:
-            suite = SourceSuite.of(tests, record, sealed=sealed)
+            suite = SourceSuite.of(
+                tests, record, sealed=sealed, prompt=before if is_continued else "", entry_point=entry_point
+            )
         except InvalidProblem as error:
             raise InvalidProblem(f"{task_id}: {error}") from error
         return cls(

@@ -8,8 +8,9 @@ ends as a compile error, never as a pass. Standard library only.
 from codeeval.assembly.definitions import defines, first_definition, main_type, signature_name
 from codeeval.assembly.examples import without_examples
 from codeeval.assembly.functions import function_end, knows_ends
+from codeeval.assembly.heads import imports_of, imports_program, with_imports
 from codeeval.assembly.masking import closed_at, depth, line_comment, masked
-from codeeval.assembly.placing import beside, go_program
+from codeeval.assembly.placing import beside, go_program, with_preamble
 
 __all__ = [
     "beside",
@@ -19,10 +20,14 @@ __all__ = [
     "first_definition",
     "function_end",
     "go_program",
+    "imports_of",
+    "imports_program",
     "knows_ends",
     "line_comment",
     "main_type",
     "masked",
     "signature_name",
+    "with_imports",
+    "with_preamble",
     "without_examples",
 ]

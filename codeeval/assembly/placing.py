@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from codeeval.assembly.definitions import first_definition
 from codeeval.assembly.masking import depth, masked
 
-__all__ = ["beside", "go_program", "preamble"]
+__all__ = ["beside", "go_program", "preamble", "with_preamble", "without_double_uses"]
 
 
 def beside(code: str, tests: str, *, prompt: str, entry_point: str, language: str) -> str:
@@ -35,6 +35,17 @@ def beside(code: str, tests: str, *, prompt: str, entry_point: str, language: st
         code = code[: data.start()] if data else code
     place = _PLACING.get(language, _append)
     return place(_Answer(code=code, tests=tests, prompt=prompt, entry_point=entry_point, language=language))
+
+
+def with_preamble(code: str, *, prompt: str, entry_point: str, language: str) -> str:
+    """Return a whole answer after what it lacks of the prompt, where `beside` would put that at its very front.
+
+    What `beside` makes of it does not change. In other languages it is put elsewhere, and the answer stays as it is.
+    """
+    if language in _PLACING:
+        return code
+    answer = _Answer(code=code, tests="", prompt=prompt, entry_point=entry_point, language=language)
+    return "".join([*_lacking(code, answer), code])
 
 
 #: What ends the program of a file, whose rest is data.
@@ -133,7 +144,9 @@ def _class_tests(tests: str, language: str) -> tuple[str, str]:
     mask = masked(tests, language)
     if depth(mask) >= 0:  # a class of their own
         return "", tests
-    return tests[mask.index("}") + 1 : mask.rindex("}")], ""
+    first = next(iter(re.findall("[{}]", mask)))
+    start = mask.index("}") + 1 if first == "}" else 0  # else no function is open there
+    return tests[start : mask.rindex("}")], ""
 
 
 _CLASS = r"\b(?:class|object|struct|record|interface|enum)\s+(\w+)"
@@ -311,11 +324,11 @@ def _lacking(code: str, answer: _Answer) -> list[str]:
         if "".join(part.split()) not in have and not declared & set(_TYPE.findall(part)[:1])
     ]
     if answer.language == "rust":
-        lacking = _without_double_uses(lacking, masked(code, "rust"))
+        lacking = without_double_uses(lacking, masked(code, "rust"))
     return [part + "\n" for part in lacking]
 
 
-def _without_double_uses(parts: list[str], mask: str) -> list[str]:
+def without_double_uses(parts: list[str], mask: str) -> list[str]:
     """Leave out of `use` statements the names that the answer brings by its own: Rust refuses a name twice."""
     taken = {_used_name(path) for tree in _USE.findall(mask) for path in _use_paths(tree)}
     kept = []

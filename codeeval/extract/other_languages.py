@@ -16,6 +16,8 @@ from codeeval.assembly import (
     knows_ends,
     line_comment,
     masked,
+    with_imports,
+    with_preamble,
     without_examples,
 )
 from codeeval.extract.cleaning import cleaned
@@ -23,6 +25,7 @@ from codeeval.extract.extraction import Extraction, apart
 from codeeval.extract.fences import blocks_of, is_language
 from codeeval.problem import Problem
 from codeeval.sample import Sample
+from codeeval.suites import SourceSuite
 
 __all__ = ["of_other_language"]
 
@@ -43,7 +46,7 @@ def of_other_language(sample: Sample, problem: Problem) -> Extraction:
     if problem.style == "chat" or _is_whole(block.code, problem):
         code = without_examples(block.code, problem.entry_point, problem.language)
         shown = block.code[len(code.rstrip()) :].strip()
-        return Extraction(code=apart(code, problem), rule=f"program, {how}", dropped=shown + around)
+        return Extraction(code=_whole(code, problem), rule=f"program, {how}", dropped=shown + around)
     body, dropped = _until_stop(block.code, problem)
     cut = ", cut" if dropped else ""
     joint = "" if problem.prompt.endswith("\n") or body.startswith("\n") else "\n"  # a fence begins a line
@@ -55,11 +58,26 @@ def _plain(text: str, problem: Problem) -> Extraction:
     if problem.style == "chat" or _is_whole(text, problem):
         start, end = _code_in_prose(text, problem)
         rule = "program, cut" if text[:start].strip() or text[end:].strip() else "program"
-        return Extraction(code=apart(text[start:end], problem), rule=rule, dropped=text[:start] + text[end:])
+        return Extraction(code=_whole(text[start:end], problem), rule=rule, dropped=text[:start] + text[end:])
     body, dropped = _until_stop(text, problem)
     return Extraction(
         code=problem.prompt + body, rule="continuation, cut" if dropped else "continuation", dropped=dropped
     )
+
+
+def _whole(code: str, problem: Problem) -> str:
+    """Return a whole answer with what it lacks of the head of its prompt: at least the imports.
+
+    Suites that know the code which a continuation follows complete whole answers themselves; so that what is shown as
+    the answer's code is what is run, the same is done here where it makes no difference to them.
+    """
+    known = [suite.prompt for suite in problem.suites.values() if isinstance(suite, SourceSuite) and suite.prompt]
+    head = {"prompt": problem.prompt, "entry_point": problem.entry_point, "language": problem.language}
+    if not known:
+        code = with_imports(code, **head)
+    elif problem.style == "completion" and set(known) == {problem.prompt}:
+        code = with_preamble(code, **head)
+    return apart(code, problem)
 
 
 def _is_whole(text: str, problem: Problem) -> bool:

@@ -58,6 +58,9 @@ class Ending:
     "How the compiler ends then; as `memory_ends`."
     assertion: str = ""
     "Of a program that died of a signal, on stderr: an assertion ended it, as C's does."
+    missing: str = ""
+    """In either stream, of a run or a build that failed: an import was not resolved. It is nobody's verdict where the
+    imports of the problem, built and run alone, fail so too."""
     fault: str = ""
     "In either stream, of a run or a build that failed: the toolchain broke, which is nobody's verdict."
 

@@ -21,12 +21,14 @@ _NODE_MEMORY_ENDS = (1, -4, -5, -6)
 _NODE_SYNTAX = (
     r"^SyntaxError: .*\n\s+at (wrapSafe|internalCompileFunction|compileSourceTextModule|new Script|checkSyntax)"
 )
+_NODE_MISSING = r"Cannot find (?:module|package) '"
 _NODE_ENDING = Ending(
     compile_stderr=_NODE_SYNTAX,
     memory=_NODE_MEMORY,
     memory_ends=_NODE_MEMORY_ENDS,
     build_memory=_NODE_MEMORY,
     build_memory_ends=_NODE_MEMORY_ENDS,
+    missing=_NODE_MISSING,
     fault=_FAULT + r"|node:internal/bootstrap.*\n.*Error",
 )
 _JAVASCRIPT_TEST = """\
@@ -59,6 +61,7 @@ _NODE_SILENT = Ending(
     compile_stderr=_NODE_SYNTAX,
     memory=_NODE_MEMORY,
     memory_ends=_NODE_MEMORY_ENDS,
+    missing=_NODE_MISSING,
     fault=_FAULT,
 )
 
@@ -204,6 +207,7 @@ LUA = Language(
         compile_stderr=r"^\S*lua\S*: [^:\n]+:\d+: .*(near |expected)",
         memory=r"^\S*lua\S*: (.*: )?not enough memory$",
         memory_ends=(1,),
+        missing=r"module '[^'\n]+' not found",
         fault=_FAULT,
     ),
     stop=("\nlocal", "\nfunction", "\n--", "\n\n"),
@@ -246,6 +250,7 @@ PERL = Language(
         compile_stderr=r"^(syntax error at|Execution of .* aborted due to compilation|.* had compilation errors)",
         memory=r"^Out of memory",
         memory_ends=(1,),
+        missing=r"^Can't locate \S+ in @INC",
         fault=_FAULT + r"|^Can't locate Test/Deep\.pm",
     ),
     stop=("\nsub", "\n#", "\n\n"),
@@ -319,6 +324,7 @@ RUBY = Language(
         compile_stderr=r"^\S*main\.rb:\d+: syntax error|SyntaxError\)$|: syntax errors? found",
         memory=r"failed to allocate memory \(NoMemoryError\)$|^\[FATAL\] failed to allocate memory",
         memory_ends=(1,),
+        missing=r"cannot load such file -- ",
         fault=_FAULT + r"|cannot load such file -- test/unit",
     ),
     stop=("\nclass", "\ndef", "\n#", "\n\n"),
@@ -395,6 +401,7 @@ R = Language(
         compile_stderr=r"^Error: unexpected |^Error: .*(unexpected|INCOMPLETE_STRING)",
         memory=r"^Error: (cannot allocate (vector|memory)|(vector )?memory exhausted)",
         memory_ends=(1,),
+        missing=r"there is no package called",
         fault=_FAULT + r"|cannot find system Renviron",
     ),
     stop=("\n#", "\n```"),
@@ -428,6 +435,7 @@ JULIA = Language(
         compile_stderr=r"ERROR: LoadError: (syntax|ParseError)",
         memory=r"^ERROR: (LoadError: )?OutOfMemoryError",
         memory_ends=(1,),
+        missing=r"Package \S+ not found in current path",
         fault=_FAULT,
     ),
     stop=("\nfunction", "\nmacro", "\n\n"),
@@ -465,6 +473,7 @@ RACKET = Language(
         compile_stderr=r"read-syntax:|expand: |unbound identifier|: bad syntax",
         memory=r"^out of memory",
         memory_ends=(-6, 1),
+        missing=r"collection not found|cannot open module file",
         fault=_FAULT + r"|collection not found",
     ),
     stop=("\n(define ", "\n#|", "\n;", "\n("),

@@ -63,6 +63,7 @@ class Toolchain:
             else None,
             "self_test": self._self_test(program, record),
             "toolchain": self.identity,
+            "packages": _packages(record),
         }
 
     def _self_test(self, program: Program, record: Language) -> dict[str, Any] | None:
@@ -160,11 +161,14 @@ def _environment(env: Mapping[str, str], words: Mapping[str, str]) -> dict[str, 
 
 
 def _missing(language: Language, what: str) -> ToolchainMissing:
-    packages = "; ".join(f"{_from(manager)}: {names}" for manager, names in language.packages.items())
     return ToolchainMissing(
-        f"{language.title} needs {what}, which is not installed here; install {packages or 'it'}, "
+        f"{language.title} needs {what}, which is not installed here; install {_packages(language) or 'it'}, "
         "and see codeeval.languages.doctor()"
     )
+
+
+def _packages(language: Language) -> str:
+    return "; ".join(f"{_from(manager)}: {names}" for manager, names in language.packages.items())
 
 
 def _from(manager: str) -> str:

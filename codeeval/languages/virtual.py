@@ -66,6 +66,7 @@ JAVA = Language(
         memory_ends=(1,),
         build_memory=_JAVA_MEMORY,
         build_memory_ends=(3, 4),  # javac quotes source text as it is, but ends with 1 where that is to blame
+        missing=r"error: (?:package [\w.]+ does not exist|cannot find symbol)",
         fault=_JAVA_FAULT,
     ),
     stop=("\n    }\n",),
@@ -120,6 +121,7 @@ SCALA = Language(
         memory=_JAVA_MEMORY,
         memory_ends=(1,),
         build_memory=r"^Exception in thread \"[^\"]*\" java\.lang\.OutOfMemoryError",
+        missing=r"error: (?:not found: \w+|(?:object|value) \S+ is not a member of )",
         fault=_JAVA_FAULT,
     ),
     stop=("\n    }\n",),
@@ -179,6 +181,7 @@ CSHARP = Language(
         memory=_MONO_MEMORY,
         memory_ends=(1, -6),
         build_memory=_MONO_MEMORY,
+        missing=_MONO_MISSING,
         fault=_MONO_FAULT,
     ),
     stop=("\n    }\n",),
@@ -203,6 +206,7 @@ CSHARP = Language(
                 memory=_MONO_MEMORY,
                 memory_ends=(1, -6),
                 build_memory=_MONO_MEMORY,
+                missing=_MONO_MISSING,
                 fault=_MONO_FAULT,
             )
         }

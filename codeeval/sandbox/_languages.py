@@ -277,7 +277,37 @@ def run_language(
             row["status"] = "compile_error" if row["message"].startswith(_BUILD) else "failed"
     if row["status"] == "broken":
         row["status"] = "sandbox_error"
+    missing = _missing_import(judge, program, row, limits)
+    if missing:
+        installable = program["recipe"]["packages"]
+        row["status"] = "sandbox_error"
+        row["message"] = "the problem's own imports can't be resolved here: %s; install what they need%s" % (
+            missing,
+            " (codeeval's benchmarks need %s)" % installable if installable else "",
+        )
     return row, box
+
+
+def _missing_import(judge: Any, program: Dict[str, Any], row: Dict[str, Any], limits: Dict[str, Any]) -> str:
+    """Return what a failed program's compiler says of the problem's own imports that it can't resolve, or nothing.
+
+    They are built and run without the candidate, so that no candidate can choose what becomes of them. That is done
+    only where the program failed by an import, of whomever.
+    """
+    source = program["check"]["parameters"].get("imports", "")
+    pattern = program["recipe"]["ending"]["missing"]
+    if not source or not _says(row, pattern):
+        return ""
+    files = {**program["files"], program["main"]: source}
+    alone, _ = _run(judge, {**program, "files": files, "check": {"parameters": {}}}, limits, b"")
+    return str(alone.get("message", "")) if _says(alone, pattern) else ""
+
+
+def _says(row: Dict[str, Any], pattern: str) -> bool:
+    """Return whether a failed program's output matches a pattern of its language's `Ending`."""
+    is_failed = row["status"] in ("compile_error", "failed", "broken")
+    texts = (row.get(name, "") for name in ("message", "stdout", "stderr"))
+    return bool(pattern) and is_failed and any(re.search(pattern, text, re.MULTILINE) for text in texts)
 
 
 def _run(

@@ -20,6 +20,14 @@ class Task(Protocol):
         """Its unique name."""
 
     @property
+    def prompt(self) -> str:
+        """What the model sees."""
+
+    @property
+    def entry_point(self) -> str:
+        """The function that is asked for; empty where there is none."""
+
+    @property
     def language(self) -> str:
         """The language that it wants."""
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from codeeval.assembly import beside
+from codeeval.assembly import beside, imports_program
 from codeeval.errors import InvalidProblem
 from codeeval.languages import PROTOCOLS, Language
 from codeeval.languages import get as language_named
@@ -133,7 +133,9 @@ class SourceSuite:
             limits, processes=max(limits.processes, self.processes), threads=max(limits.threads, self.threads)
         )
         candidate = problem.assemble(code)
-        parameters = {"proof": self.proof} if self.proof else {}
+        imports = imports_program(self.prompt or problem.prompt, self.entry_point or problem.entry_point, self.language)
+        known = {"proof": self.proof, "imports": imports}
+        parameters = {name: value for name, value in known.items() if value}
         return Program(
             files={**self.files, self.main: self._text(candidate)},
             main=self.main,

@@ -14,7 +14,9 @@ import pytest
 
 import codeeval as ce
 from codeeval.errors import InvalidProblem, ResultsError, ToolchainMissing
+from codeeval.extract import extract
 from codeeval.languages.toolchain import find
+from codeeval.problem import Style
 from codeeval.testing import FakeExecutor, ScriptedSampler
 
 ROOT = Path(__file__).parents[2]
@@ -83,17 +85,18 @@ def test_the_callers_seed_of_hashes_never_changes_a_verdict(seed: int, monkeypat
 
 
 @needs_rows
-def test_an_answer_in_cpp_that_closes_its_function_is_taken_as_it_is() -> None:
+@pytest.mark.parametrize("style", ["completion", "chat"])
+def test_an_answer_in_cpp_that_closes_its_function_is_taken_as_it_is(style: Style) -> None:
     need("cpp")
     row = FIRST["multilang/cpp-double-closing-brace"]
     problem = ce.Problem.from_source(
-        row["id"], row["prompt"], row["test"], "cpp", style="completion", entry_point=row["entry_point"]
+        row["id"], row["prompt"], row["test"], "cpp", style=style, entry_point=row["entry_point"]
     )
 
     attempt = judged(problem, row["completion"], extract="codeeval")
 
     assert attempt.passed, attempt.executions["tests"]
-    assert attempt.code.strip() == row["extracted"].strip()
+    assert extract(attempt.sample, problem).code.strip() == row["extracted"].strip()
 
 
 @needs_rows
