@@ -1,0 +1,397 @@
+"""Whether verdicts are plain Python's: pairs of tests and candidate, drawn from a grammar, judged and compared.
+
+    python bench/fuzz_strengths.py split 100000      # (a) honest candidates, judged split, against plain Python
+    python bench/fuzz_strengths.py replay 100000     # (b) hostile ones, judged split, against a replay of their answers
+    python bench/fuzz_strengths.py same-box 20000    # (c) honest ones, judged in the same box, against plain Python
+    python bench/fuzz_strengths.py off RULE 5000     # (a) and (b) for tests that are split only without one rule
+
+Only tests that are judged split by proof count in (a) and (b). The exit code is 1 where a verdict differs (or, for
+`off`, where none does). Each difference is reduced, statement by statement, to a small one of its kind.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import collections
+import json
+import math
+import os
+import random
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, os.fspath(Path(__file__).parent.parent))
+sys.path.insert(0, os.fspath(Path(__file__).parent))
+
+import codeeval as ce
+from fuzz_grammar import RULES, Tests, tests
+from fuzz_oracles import Case, Oracle, Verdict
+from fuzz_specs import Candidate, candidate
+
+__all__ = ["Comparison", "Difference", "Pair", "compare", "program"]
+
+LIMITS = ce.Limits(cpu_s=4.0, wall_s=20.0, memory_bytes=1 << 30)
+_OUT_OF_LIMITS = frozenset({ce.Status.TIMED_OUT, ce.Status.MEMORY_EXCEEDED, ce.Status.OUTPUT_EXCEEDED})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """Tests and a candidate, as they are judged."""
+
+    tests: Tests
+    candidate: Candidate
+    program: ce.Program
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """A verdict that is not the oracle's."""
+
+    pair: Pair
+    verdict: Verdict
+    execution: ce.Execution
+
+    def __str__(self) -> str:
+        case, execution = self.pair.tests.case, self.execution
+        prompt = f"prompt:\n\n{_fenced(case.prompt)}\n\n" if case.prompt else ""
+        return (
+            f"Entry point `{case.entry_point}`; oracle: {'passed' if self.verdict.passed else 'failed'} "
+            f"({self.verdict.what}); judged {execution.strength.value}: {execution.status.value} ({execution.message})\n\n"
+            f"{prompt}tests:\n\n{_fenced(case.tests)}\n\ncandidate:\n\n{_fenced(self.pair.candidate.code)}\n\n"
+            f"rules: {', '.join(sorted(self.pair.tests.labels | self.pair.candidate.labels))}\n"
+        )
+
+
+def _fenced(text: str) -> str:
+    return f"```python\n{text.strip()}\n```"
+
+
+@dataclass(kw_only=True)
+class Comparison:
+    """What came of a run."""
+
+    n_pairs: int = 0
+    n_passing: int = 0
+    n_drawn: collections.Counter[str] = field(default_factory=collections.Counter)
+    "Tests that each rule was drawn for, judged or not."
+    n_split: collections.Counter[str] = field(default_factory=collections.Counter)
+    "Of these, the ones that were judged."
+    n_by_rule: collections.Counter[str] = field(default_factory=collections.Counter)
+    "Pairs judged, by the rules of their tests and the pieces of their candidates."
+    n_skipped: collections.Counter[str] = field(default_factory=collections.Counter)
+    "Pairs and tests left out, by reason."
+    differences: list[Difference] = field(default_factory=list)
+
+    def weight(self, label: str) -> float:
+        """Return how often a rule is to be drawn: more where it is judged split, and was so rarely."""
+        drawn, split = self.n_drawn[label], self.n_split[label]
+        share = (split + 1) / (drawn + 1) if drawn >= 20 else 1.0
+        return max(0.03, share) / math.sqrt(1 + split)
+
+
+def program(case: Case, code: str, strength: ce.Strength | None = None) -> ce.Program:
+    """Return the program that judges a candidate.
+
+    Raises:
+        InvalidProblem: the tests are refused.
+    """
+    suite = _suite(case, strength)
+    return suite.program(code, problem=_Task(), limits=LIMITS)
+
+
+class _Task:
+    """A candidate is a whole module."""
+
+    language = "python"
+
+    def assemble(self, code: str) -> str:
+        return code
+
+
+def _suite(case: Case, strength: ce.Strength | None = None) -> ce.ScriptSuite:
+    return ce.ScriptSuite.of(
+        case.tests,
+        entry_point=case.entry_point,
+        prompt=case.prompt,
+        canonical_solution=case.canonical,
+        strength=strength,
+    )
+
+
+def compare(
+    mode: str,
+    count: int,
+    *,
+    seed: int,
+    executor: ce.LocalExecutor,
+    oracle: Oracle,
+    n_candidates: int = 8,
+    without: str = "",
+    is_loud: bool = False,
+) -> Comparison:
+    """Judge pairs, and compare each verdict with the oracle's.
+
+    Args:
+        mode: `split`, `replay` or `same-box`.
+        count: pairs.
+        seed: of the generator.
+        executor: judges.
+        oracle: says what is right.
+        n_candidates: for each text of tests, one after the other.
+        without: a rule of the fragment that is turned off; only tests that are split for this reason count.
+        is_loud: whether progress goes to stderr.
+    """
+    found = Comparison()
+    waiting: dict[int, Pair] = {}
+
+    def programs() -> Iterator[ce.Program]:
+        for number, pair in enumerate(_pairs(mode, count, seed, found, n_candidates, without)):
+            waiting[number] = pair
+            yield pair.program
+
+    start_s = time.monotonic()
+    for index, execution in executor.execute(programs()):
+        pair = waiting.pop(index)
+        verdict = oracle.judge(pair.tests.case, pair.candidate.code)
+        if execution.status in _OUT_OF_LIMITS or verdict.is_limit:
+            found.n_skipped["pairs that ran out of a limit"] += 1
+            continue
+        found.n_pairs += 1
+        found.n_passing += verdict.passed
+        found.n_by_rule.update(pair.tests.labels | pair.candidate.labels)
+        if _differs(pair, verdict, execution):
+            found.differences.append(Difference(pair=pair, verdict=verdict, execution=execution))
+        if is_loud and found.n_pairs % 1000 == 0:
+            rate = found.n_pairs / (time.monotonic() - start_s)
+            text = f"{found.n_pairs} pairs, {rate:.0f} a second, {len(found.differences)} differences"
+            print(text, file=sys.stderr, flush=True)
+    return found
+
+
+def _differs(pair: Pair, verdict: Verdict, execution: ce.Execution) -> bool:
+    if execution.status is ce.Status.SANDBOX_ERROR:
+        return "nothing" not in execution.message  # tests that called nobody
+    if execution.status is ce.Status.TAMPERED and not pair.candidate.is_hostile:
+        return True
+    return execution.passed != verdict.passed
+
+
+def _pairs(
+    mode: str, count: int, seed: int, found: Comparison, n_candidates: int, without: str
+) -> Iterator[Pair]:
+    rng, n = random.Random(seed), 0
+    while n < count:
+        drawn = tests(rng, found.weight)
+        found.n_drawn.update(drawn.labels)
+        try:
+            strength = _strength(mode, drawn.case, without)
+            if strength is None:
+                found.n_skipped["tests that are not judged so"] += 1
+                continue
+            suite = _suite(drawn.case, strength if mode == "same-box" or without else None)
+        except ce.errors.InvalidProblem as error:
+            found.n_skipped[f"tests that are refused: {str(error)[:60]}"] += 1
+            continue
+        found.n_split.update(drawn.labels)
+        for _ in range(min(n_candidates, count - n)):
+            solution = candidate(rng, drawn.spec, drawn.case.entry_point, hostile=mode == "replay")
+            while not solution.is_carried and mode == "split":
+                solution = candidate(rng, drawn.spec, drawn.case.entry_point, hostile=False)
+            made = suite.program(solution.code, problem=_Task(), limits=LIMITS)
+            yield Pair(tests=drawn, candidate=solution, program=made)
+            n += 1
+
+
+def _strength(mode: str, case: Case, without: str) -> ce.Strength | None:
+    """Return the strength at which tests are judged, None where they are not to be judged."""
+    if mode == "same-box":
+        return ce.Strength.SAME_BOX
+    suite = _suite(case)
+    is_split = suite.strength is ce.Strength.SPLIT and not getattr(suite, "promised", False)
+    if not without:
+        return ce.Strength.SPLIT if is_split else None
+    return ce.Strength.SPLIT if not is_split and _is_in(case, without) else None
+
+
+def _is_in(case: Case, without: str) -> bool:
+    """Return whether tests are in the fragment once a rule of it is turned off."""
+    raise NotImplementedError
+
+
+# ------------------------------------------------------------------------------------------------ reduction
+
+
+def reduced(difference: Difference, executor: ce.LocalExecutor, oracle: Oracle, most: int = 120) -> Difference:
+    """Remove statements from tests and candidate as long as the verdicts differ, in at most so many tries."""
+    best, left = difference, most
+    pair = difference.pair
+    is_proven = pair.program.check is not None and getattr(_try_suite(pair.tests.case), "strength", None) is pair.program.check.strength
+
+    def attempt(case: Case, code: str) -> Difference | None:
+        check = best.pair.program.check
+        if check is None:
+            return None
+        suite = _try_suite(case, None if is_proven else check.strength)
+        if suite is None or suite.strength is not check.strength:
+            return None
+        program = suite.program(code, problem=_Task(), limits=LIMITS)
+        execution, verdict = executor.run(program), oracle.judge(case, code)
+        drawn = Tests(case=case, spec=pair.tests.spec, labels=pair.tests.labels)
+        solution = Candidate(
+            code=code, labels=pair.candidate.labels, is_hostile=pair.candidate.is_hostile, is_carried=pair.candidate.is_carried
+        )
+        made = Pair(tests=drawn, candidate=solution, program=program)
+        if execution.status in _OUT_OF_LIMITS or verdict.is_limit or not _differs(made, verdict, execution):
+            return None
+        if execution.passed != difference.execution.passed or verdict.passed != difference.verdict.passed:
+            return None
+        return Difference(pair=made, verdict=verdict, execution=execution)
+
+    for part in ("tests", "code", "tests"):
+        position = 0
+        while left > 0:
+            case, code = best.pair.tests.case, best.pair.candidate.code
+            smaller = _without_statement(case.tests if part == "tests" else code, position)
+            if smaller is None:
+                break
+            left -= 1
+            if part == "tests":
+                case = Case(tests=smaller, entry_point=case.entry_point, prompt=case.prompt, canonical=case.canonical)
+                better = attempt(case, code)
+            else:
+                better = attempt(case, smaller)
+            if better is None:
+                position += 1
+            else:
+                best = better
+    return best
+
+
+def _try_suite(case: Case, strength: ce.Strength | None = None) -> ce.ScriptSuite | None:
+    try:
+        return _suite(case, strength)
+    except ce.errors.InvalidProblem:
+        return None
+
+
+def _without_statement(text: str, position: int) -> str | None:
+    """Return a program without its statement of a number, counted from the end; None where there is none."""
+    tree = ast.parse(text)
+    places = [
+        (body, i)
+        for node in ast.walk(tree)
+        for name in ("body", "orelse", "finalbody", "handlers")
+        if isinstance(body := getattr(node, name, None), list)
+        for i in range(len(body))
+    ]
+    if position >= len(places):
+        return None
+    body, i = places[position]
+    statement = body[i]
+    inner = getattr(statement, "body", None)
+    del body[i]
+    if isinstance(statement, ast.If | ast.With | ast.Try) and isinstance(inner, list):
+        body[i:i] = inner
+    elif not body:
+        body.append(ast.Pass())
+        if isinstance(statement, ast.Pass):
+            return _without_statement(text, position + 1) if position + 1 < len(places) else None
+    try:
+        return ast.unparse(ast.fix_missing_locations(tree))
+    except (ValueError, AttributeError, RecursionError):
+        return text
+
+
+def shape(difference: Difference) -> str:
+    """Return what differences of one kind have in common."""
+    tree = ast.parse(difference.pair.tests.case.tests)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant):
+            node.value = type(node.value).__name__
+        elif isinstance(node, ast.Name):
+            node.id = "".join(c for c in node.id if not c.isdigit())
+    return f"{difference.verdict.passed} {ast.dump(tree)}"
+
+
+def kinds(found: Comparison, executor: ce.LocalExecutor, oracle: Oracle, most: int) -> dict[str, list[Difference]]:
+    """Reduce differences and sort them by kind; at most so many are reduced."""
+    by_kind: dict[str, list[Difference]] = {}
+    for difference in found.differences[:most]:
+        small = reduced(difference, executor, oracle)
+        by_kind.setdefault(shape(small), []).append(small)
+    return by_kind
+
+
+# ------------------------------------------------------------------------------------------------ command line
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("mode", choices=("split", "replay", "same-box", "off"))
+    parser.add_argument("rest", nargs="+", metavar="[RULE] COUNT")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--candidates", type=int, default=8, help="for each text of tests")
+    parser.add_argument("--most", type=int, default=40, help="differences that are reduced")
+    parser.add_argument("--findings", type=Path, help="a file that reduced differences are appended to")
+    parser.add_argument("--json", type=Path, help="a file for the counts")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    without = options.rest[0] if options.mode == "off" else ""
+    count = int(options.rest[-1])
+    modes = ["split", "replay"] if without else [options.mode]
+    n_differences, rows = 0, {}
+    with ce.LocalExecutor(workers=options.workers, preload=["numpy"]) as executor:
+        for mode in modes:
+            with Oracle(mode="replay" if mode == "replay" else "plain") as oracle:
+                found = compare(
+                    mode,
+                    count,
+                    seed=options.seed,
+                    executor=executor,
+                    oracle=oracle,
+                    n_candidates=options.candidates,
+                    without=without,
+                    is_loud=True,
+                )
+                by_kind = kinds(found, executor, oracle, options.most)
+            rows[mode] = _report(mode, found, by_kind, options.findings)
+            n_differences += len(found.differences)
+    if options.json:
+        options.json.write_text(json.dumps(rows, indent=1))
+    return int(bool(n_differences) != bool(without))
+
+
+def _report(mode: str, found: Comparison, by_kind: dict[str, list[Difference]], findings: Path | None) -> dict[str, Any]:
+    passing = found.n_passing / max(1, found.n_pairs)
+    print(f"\n## {mode}: {found.n_pairs} pairs, {passing:.1%} pass, {len(found.differences)} differences\n")
+    for reason, n in found.n_skipped.most_common():
+        print(f"- {n} {reason}")
+    print("\n| rule | tests drawn | tests judged | pairs judged |\n|---|---:|---:|---:|")
+    for label in sorted({*found.n_drawn, *found.n_by_rule, *RULES}, key=lambda name: (name not in RULES, name)):
+        print(f"| {label.replace('|', chr(92) + '|')} | {found.n_drawn[label]} | {found.n_split[label]} | {found.n_by_rule[label]} |")
+    texts = []
+    for group in sorted(by_kind.values(), key=len, reverse=True):
+        smallest = min(group, key=lambda d: len(d.pair.tests.case.tests) + len(d.pair.candidate.code))
+        texts.append(f"### {mode}, {len(group)} of this kind\n\n{smallest}")
+    print("\n" + "\n".join(texts))
+    if findings and texts:
+        with findings.open("a") as file:
+            file.write("\n".join(texts) + "\n")
+    return {
+        "pairs": found.n_pairs,
+        "passing": found.n_passing,
+        "differences": len(found.differences),
+        "skipped": dict(found.n_skipped),
+        "by_rule": {label: [found.n_drawn[label], found.n_split[label], found.n_by_rule[label]] for label in found.n_drawn},
+    }
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
