@@ -116,7 +116,7 @@ def _table(d: Draft, read: object) -> None:
     expression = read(call)  # type: ignore[operator]
     d.depth += 1
     form = d.one(*["assert %s == want"] * 5, "assert want == %s", "got = %s; assert got == want", "assert not %s != want",
-                 "if %s != want: raise AssertionError", "got = %s\nassert got == want, (got, want)", "assert %s == want, f'{want}'",
+                 "if %s != want: raise AssertionError", "got = %s\nassert got == want, (got, want)", "assert %s == want, str(want)",
                  "assert %s == want; print('ok')", "ok = %s == want\nassert ok")  # fmt: skip
     if any(w in expression for w in (" if ", " or ", " and ", "not ", "lambda", " in ", " is ", " < ", " > ", "==", " <", "!=")):
         expression = f"({expression})"

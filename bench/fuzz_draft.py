@@ -403,8 +403,8 @@ class Draft:
                 self.blocks(n_blocks)
             self.put(f"{name}()")
         elif shell < 0.46:
-            self.use("shell: main")
-            with self.under("if __name__ in ('__main__', 'tests'):"):
+            self.use("shell: if __name__")  # whatever it is
+            with self.under("if __name__ != 'zz':"):
                 self.blocks(n_blocks)
         elif shell < 0.48:
             self.use("shell: if True")
@@ -434,6 +434,8 @@ class Draft:
     def finished(self) -> Case | None:
         """Run the draft with the reference; give the tests with what was expected, or None where they make no sense."""
         head = "".join(f"{line}\n" for line in self.heads)
+        if self.is_unquotable():
+            return None
         text = head + "".join("    " * depth + draft + "\n" for depth, draft, _ in self.lines)
         is_whole = self.run(text)
         if not is_whole and self.rng.random() < 0.9:
@@ -458,6 +460,16 @@ class Draft:
                 raise SyntaxError(f"{error}:\n{source}") from error
         canonical = re.sub(r"\b_ref\b", self.entry, self.spec.source)
         return Case(tests=source, entry_point=self.entry, prompt=self.spec.helper, canonical=canonical)
+
+    def is_unquotable(self) -> bool:
+        """Return whether an f-string holds quotes of its own kind, which only newer Pythons take."""
+        for _, line, _ in self.lines:
+            if "f'" in line:
+                try:
+                    compile(line.strip().rstrip(":"), "line", "exec")
+                except SyntaxError:
+                    return True
+        return False
 
     def forgets(self, line: str) -> bool:
         """Say whether the tests forget an import that the canonical solution has."""

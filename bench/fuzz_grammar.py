@@ -14,6 +14,8 @@ from fuzz_specs import SPECS, Spec
 __all__ = ["RULES", "Tests", "tests"]
 
 fuzz_blocks.enter()
+#: Functions that only few rules are for are drawn more often.
+_WEIGHTS = [3 if {"fn", "pred", "fn2"} & {*spec.params} or spec.result == "gen" or spec.helper else 1 for spec in SPECS]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +39,7 @@ def tests(rng: random.Random, weight: Callable[[str], float] = lambda label: 1.0
         weight: how often a rule is to be drawn.
     """
     while True:
-        spec = rng.choice(SPECS)
+        spec = rng.choices(SPECS, _WEIGHTS)[0]
         draft = Draft(rng, spec, rng.choice(_ENTRIES), weight)
         draft.program()
         if (case := draft.finished()) is not None:

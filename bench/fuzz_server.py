@@ -15,6 +15,7 @@ import datetime
 import decimal
 import enum
 import fractions
+import functools
 import gc
 import io
 import json
@@ -45,8 +46,25 @@ def main() -> None:
         out.flush()
 
 
+@functools.lru_cache(maxsize=64)
+def _compiled(text: str, name: str) -> Any:
+    """Compile before the fork: a child that did would copy every page that it writes to."""
+    try:
+        return compile(text, name, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError) as error:
+        return error
+
+
+def _run_code(code: Any, namespace: dict[str, Any]) -> None:
+    if isinstance(code, Exception):
+        raise code
+    exec(code, namespace)
+
+
 def _judged(job: dict[str, Any]) -> dict[str, Any]:
     """Fork, and wait for what the child says; one that says nothing does not pass."""
+    for part in ("prompt", "tests", "code"):
+        job[part] = _compiled(job[part], {"code": "candidate.py"}.get(part, f"<{part}>"))
     told, tells = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -97,9 +115,9 @@ def _run(job: dict[str, Any], tells: int) -> NoReturn:
     for name, module in job["modules"].items():
         namespace[name] = __import__(module, fromlist=["_"])
     try:
-        exec(compile(job["prompt"], "<prompt>", "exec", dont_inherit=True), namespace)
+        _run_code(job["prompt"], namespace)
         namespace[job["entry"]] = function
-        exec(compile(job["tests"], "<tests>", "exec", dont_inherit=True), namespace)
+        _run_code(job["tests"], namespace)
         if job["check"]:  # of an entry point that is named `check` itself, so no text could name both
             namespace["check"](function)
     except BaseException as error:
@@ -124,7 +142,7 @@ def _told(error: BaseException) -> str:
 def _load(job: dict[str, Any]) -> types.ModuleType:
     candidate = types.ModuleType("candidate")
     sys.modules["candidate"] = candidate
-    exec(compile(job["code"], "candidate.py", "exec", dont_inherit=True), candidate.__dict__)
+    _run_code(job["code"], candidate.__dict__)
     return candidate
 
 
@@ -321,8 +339,10 @@ class _Pickler(pickle.Pickler):
             return self.once(value, "view", _VIEWS[kind], list(value))
         if kind is slice:
             return self.once(value, "slice", (value.start, value.stop, value.step))
-        if kind is _Iterator or hasattr(value, "target"):
-            return ("own", value.number if kind is _Iterator else value.target)
+        if kind is _Iterator:
+            return ("own", value.number)
+        if kind is types.FunctionType and "target" in vars(value):
+            return ("own", value.target)
         if isinstance(value, type) or kind is type(len):
             module = str(value.__module__).partition(".")[0]
             return None if module in _TRUSTED else self.opaque(value)

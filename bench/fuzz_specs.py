@@ -304,6 +304,7 @@ _HONEST: dict[str, tuple[str, str, bool]] = {
     "never calls back": ("    args = tuple((lambda *a: 0) if callable(a) else a for a in args)\n", "", True),
     "counts as a default": ("", "    if _bump() > K: r = _tweak(r)\n", True),
     "appends to the answer of before": ("", "    if isinstance(r, list): _log.extend(r); r = _log\n", True),
+    "redefines names": ("", "TAIL", True),
     "consumes iterators": ("    args = tuple(list(a) if hasattr(a, '__next__') else a for a in args)\n", "", True),
     "leaves iterators": ("    for a in args:\n        if hasattr(a, '__next__'): next(a, None)\n", "", True),
 }  # fmt: skip
@@ -402,7 +403,14 @@ _FITTING = {spec.name: _fitting(spec) for spec in SPECS}
 _N_FITTING = {label: sum(label in fitting for fitting in _FITTING.values()) for label in _HONEST}
 #: The fewer functions a piece fits, the more often those have it.
 _WEIGHTS = {name: [len(SPECS) / _N_FITTING[label] for label in fitting] for name, fitting in _FITTING.items()}
-_WHEN = ("_n == 1", "_n == 2", "_n == 3", "_n > 1", "_n > 2", "_h(args) % 3 == 0", "_h(args) % 2")
+_WHEN = ("_n == 1", "_n == 2", "_n == 3", "_n > 1", "_n > 2", "_n == 4", "_h(args) % 3 == 0", "_h(args) % 5 == 0", "_h(args) % 7 == 0", "_n > 3")
+#: What a candidate may have at its end; the tests must not see it.
+_TAILS = (
+    "poly = lambda n, x: 7\n", "sorted = list = tuple = lambda *a, **k: 3\n", "str = repr = lambda *a: 'a'\n", "LIMIT = nan = 0\n",
+    "import collections\nmath = collections.namedtuple('M', 'isclose floor')(lambda *a, **k: True, int)\n", "__name__ = 'zz'\n",
+    "json = re = math = 3\n", "def check(*a): return None\n", "want = cases = got = rows = None\n", "AssertionError = Exception = KeyError\n",
+    "import random as copy\n", "def isinstance(*a): return True\n", "__all__ = []\n", "def run1(*a): return None\n", "class ValueError(Exception): pass\n",
+)  # fmt: skip
 _ENDS = ("import sys; sys.exit(0)", "import os; os._exit(0)", "raise KeyboardInterrupt", "raise GeneratorExit")
 
 
@@ -417,18 +425,21 @@ def candidate(rng: random.Random, spec: Spec, entry: str, *, hostile: bool) -> C
     """
     labels: set[str] = set()
     before = after = ""
+    tail = ""
     is_carried, is_catching = True, False
     n_pieces = rng.choice((0, 0, 0, 1) if hostile else (0, 1, 1, 1, 2))
     for label in dict.fromkeys(rng.choices(_FITTING[spec.name], _WEIGHTS[spec.name], k=n_pieces)):
         early, late, carried = _HONEST[label]
         is_catching, early = (True, "") if early == "TRY" else (is_catching, early)
+        if late == "TAIL":
+            tail, late = rng.choice(_TAILS), ""
         number, error = str(rng.randrange(10 if "_change" in early + late else 4)), rng.choice(_ERRORS)
         depth = rng.choice(("20", "300", "800", "950", "1200"))
         filled = [_filled(t, number, error, depth, spec) for t in (early, late)]
         before, after = before + filled[0], after + filled[1]
         labels.add("candidate: " + label)
         is_carried = is_carried and carried
-    for _ in range(rng.choice((1, 1, 2)) if hostile else 0):
+    for _ in range(rng.choice((0, 1, 1, 1, 1, 2)) if hostile else 0):
         what = rng.choice(("value",) * 6 + ("raise", "exit", "changing type"))
         labels.add("hostile: " + what)
         does = {
@@ -447,7 +458,7 @@ def candidate(rng: random.Random, spec: Spec, entry: str, *, hostile: bool) -> C
     body = f"    global _n\n    _n += 1\n{before}{call}{after}    return r\n"
     words = set(re.findall(r"\w+", body))
     head = "_n = 0\n" + "".join(text for name, text in _PRELUDE.items() if name in words)
-    code = f"{head}{spec.source}def {entry}(*args, **kwargs):\n{body}"
+    code = f"{head}{spec.source}def {entry}(*args, **kwargs):\n{body}{tail}"
     return Candidate(code=code, labels=frozenset(labels), is_hostile=hostile, is_carried=is_carried)
 
 

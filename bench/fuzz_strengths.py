@@ -251,6 +251,8 @@ def reduced(difference: Difference, executor: ce.LocalExecutor, oracle: Oracle, 
             return None
         if execution.passed != difference.execution.passed or verdict.passed != difference.verdict.passed:
             return None
+        if verdict.what.partition(":")[0] != difference.verdict.what.partition(":")[0]:
+            return None
         return Difference(pair=made, verdict=verdict, execution=execution)
 
     for part in ("tests", "code", "tests"):
@@ -308,24 +310,26 @@ def _without_statement(text: str, position: int) -> str | None:
         return text
 
 
-def shape(difference: Difference) -> str:
-    """Return what differences of one kind have in common."""
-    tree = ast.parse(difference.pair.tests.case.tests)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant):
-            node.value = type(node.value).__name__
-        elif isinstance(node, ast.Name):
-            node.id = "".join(c for c in node.id if not c.isdigit())
-    return f"{difference.verdict.passed} {ast.dump(tree)}"
-
-
 def kinds(found: Comparison, executor: ce.LocalExecutor, oracle: Oracle, most: int) -> dict[str, list[Difference]]:
-    """Reduce differences and sort them by kind; at most so many are reduced."""
+    """Reduce differences and sort them by kind; at most so many are reduced.
+
+    Those are taken first whose candidates and tests have been seen least.
+    """
     by_kind: dict[str, list[Difference]] = {}
-    for difference in found.differences[:most]:
+    seen: collections.Counter[str] = collections.Counter()
+    left = list(found.differences)
+    for _ in range(min(most, len(left))):
+        difference = min(left, key=lambda d: max(seen[label] for label in _told(d)))
+        left.remove(difference)
+        seen.update(_told(difference))
         small = reduced(difference, executor, oracle)
-        by_kind.setdefault(shape(small), []).append(small)
+        by_kind.setdefault(f"{small.verdict.passed} {sorted(small.pair.candidate.labels)}", []).append(small)
     return by_kind
+
+
+def _told(difference: Difference) -> frozenset[str]:
+    """Return the labels that tell differences apart."""
+    return difference.pair.candidate.labels | (difference.pair.tests.labels & RULES.keys()) or frozenset([""])
 
 
 # ------------------------------------------------------------------------------------------------ command line
@@ -378,8 +382,8 @@ def _report(mode: str, found: Comparison, by_kind: dict[str, list[Difference]], 
         print(f"| {label.replace('|', chr(92) + '|')} | {found.n_drawn[label]} | {found.n_split[label]} | {found.n_by_rule[label]} |")
     texts = []
     for group in sorted(by_kind.values(), key=len, reverse=True):
-        smallest = min(group, key=lambda d: len(d.pair.tests.case.tests) + len(d.pair.candidate.code))
-        texts.append(f"### {mode}, {len(group)} of this kind\n\n{smallest}")
+        group.sort(key=lambda d: len(d.pair.tests.case.tests) + len(d.pair.candidate.code))
+        texts += [f"### {mode}, {len(group)} of this kind\n\n{small}" for small in group[:2]]
     print("\n" + "\n".join(texts))
     if findings and texts:
         with findings.open("a") as file:
