@@ -110,6 +110,8 @@ class Check:
     called with `inputs`. `stdio`: the program is run with `inputs` as its stdin. `unittest`: `source` defines classes
     of tests, of which `names` are run."""
     strength: Strength
+    promised: bool = False
+    "Whether the strength is the author's promise, where no proof was found."
     source: str = ""
     "The tests."
     setup: str = ""
@@ -127,7 +129,9 @@ class Check:
     comparison: str = "exact"
     "How the two are compared; `check` and `program` are for checkers, whose text is `source`."
     parameters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-    "Of the comparison: `rtol`, `atol`; of `unittest`, the `lenient` tests, which may be skipped."
+    """Of the comparison: `rtol`, `atol`; of `unittest`, the `lenient` tests, which may be skipped; of `script`, what the
+    tests read of answers (`reads`), a program that makes their calls (`prefetch`), whether they share the candidate's
+    namespace (`shared`)."""
     run_all: bool = True
     "Whether the tests after the first failure are run too."
     test_limits_s: tuple[float, ...] = ()

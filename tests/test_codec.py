@@ -5,10 +5,11 @@ from __future__ import annotations
 import collections
 import datetime
 import decimal
+import enum
 import fractions
 import json
 import math
-from collections.abc import Callable
+import random
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,8 @@ class Wall:
         return len(self.kept) - 1
 
     def remote(self, kind: str, number: int) -> Any:
+        if type(number) is not int:
+            raise ValueError("a reference to nothing")
         return self.kept[number] if kind == "own" else (kind, number)
 
     def carry(self, value: Any) -> Any:
@@ -213,7 +216,7 @@ class Hostile:
         raise KeyError("no")
 
 
-@pytest.mark.parametrize("value", [YesInt(2), YesStr("2"), Hostile(), type("L", (list,), {})([1]), object(), Hostile])
+@pytest.mark.parametrize("value", [YesInt(2), YesStr("2"), Hostile(), object(), Hostile])
 def test_what_has_no_tag_is_opaque_and_equals_nothing(value: Any) -> None:
     came = carry(value)
 
@@ -240,14 +243,6 @@ def test_functions_and_iterators_stay_where_they_are() -> None:
     wall = Wall()
 
     assert wall.carry([lambda: 1, iter([1]), (x for x in [1])]) == [("function", 0), ("iterator", 1), ("iterator", 2)]
-
-
-def test_a_value_that_contains_itself_is_refused() -> None:
-    loop: list[Any] = []
-    loop.append(loop)
-
-    with pytest.raises(RecursionError):
-        _codec.encode(loop, lambda value: 0)
 
 
 # ------------------------------------------------------------------------------------------------ hostile frames
@@ -350,94 +345,107 @@ def test_integers_with_millions_of_digits_travel_in_linear_time() -> None:
     assert carry(value) == value
 
 
-# ------------------------------------------------------------------------------------------------ mutation
+# ------------------------------------------------------------------------------------------------ identity
 
 
-def mutated(before: Any, change: Callable[[Any], Any]) -> Any:
-    """Let the other side change its copy of a value; carry the change over to this side's value."""
-    theirs = carry(before)
-    change(theirs)
-    return _codec.apply_mutation(before, carry(theirs))
+def test_what_occurs_twice_in_a_message_is_one_object_there() -> None:
+    row, holder = [0], {"a": [1]}
+    came = carry([row, row, (row, holder), {"k": holder}, collections.deque([row])])
+
+    came[0].append(1)
+    came[3]["k"]["a"].append(2)
+
+    assert came == [[0, 1], [0, 1], ([0, 1], {"a": [1, 2]}), {"k": {"a": [1, 2]}}, collections.deque([[0, 1]])]
+    assert row == [0]
 
 
-def test_containers_keep_their_identity_all_the_way_down() -> None:
-    inner: list[Any] = [2]
-    outer = {"a": [{"b": inner}], "t": (inner, 1)}
-    held = outer["a"]
+def test_equal_containers_that_are_two_stay_two() -> None:
+    came = carry([[0], [0]])
 
-    after = mutated(outer, lambda d: d["a"][0]["b"].append(9))
+    came[0].append(1)
 
-    assert after is outer
-    assert outer["a"] is held
-    assert held[0]["b"] is inner
+    assert came == [[0, 1], [0]]
 
 
-def test_a_list_that_two_names_hold_shows_the_change_under_both() -> None:
-    row = [3, 1, 2]
-    grid = [row, [0]]
+def test_a_value_that_contains_itself_comes_through() -> None:
+    loop: list[Any] = [1]
+    loop.append({"again": loop})
 
-    mutated(grid, lambda g: g[0].sort())
+    came = carry(loop)
 
-    assert row == [1, 2, 3]
-    assert grid[0] is row
-
-
-def test_growing_and_shrinking_and_reordering() -> None:
-    first: list[Any] = [1]
-    value = [first, [2], [3]]
-
-    mutated(value, lambda v: v.pop())
-    assert value == [[1], [2]]
-    mutated(value, lambda v: v.extend([4, 5]))
-    assert value == [[1], [2], 4, 5]
-    assert value[0] is first
+    assert came[1]["again"] is came
 
 
-@pytest.mark.parametrize(
-    ("before", "change"),
-    [
-        ({1: [2]}, lambda d: d.update({3: 4})),
-        ({1: 2, 3: 4}, lambda d: d.pop(1)),
-        ({1, 2}, lambda s: s.add(3)),
-        (bytearray(b"ab"), lambda b: b.reverse()),
-        (collections.deque([1, 2], 4), lambda d: d.rotate()),
-        (collections.Counter("aab"), lambda c: c.update("b")),
-        (collections.OrderedDict(a=1, b=2), lambda d: d.move_to_end("a")),
-        (collections.defaultdict(list, {1: [2]}), lambda d: d[5].append(1)),
-        (np.arange(3), lambda a: a.__setitem__(0, 9)),
-    ],
-    ids=lambda value: type(value).__name__,
-)
-def test_every_container_is_changed_in_place(before: Any, change: Callable[[Any], Any]) -> None:
-    expected = carry(before)
-    change(expected)
+def test_one_nan_stays_one_and_two_stay_two() -> None:
+    nan = float("nan")
 
-    after = mutated(before, change)
-
-    assert after is before
-    assert exactly(after) == exactly(expected)
-
-
-def test_tuples_change_where_their_containers_do_and_survive_arrays() -> None:
-    inner = [1]
-    value = [(inner, np.arange(2), 1.5)]
-    same = value[0]
-
-    mutated(value, lambda v: v[0][0].append(2))
-
-    assert inner == [1, 2]
-    assert value[0] is same
-
-    mutated(value, lambda v: v.__setitem__(0, (v[0][0], v[0][1], 2.5)))
-
-    assert value[0][2] == 2.5
-    assert value[0][0] is inner
+    same, other = carry([nan, [nan]]), carry([nan, [float("nan")]])
+    assert same[0] in same[1]
+    assert other[0] not in other[1]
 
 
 @FAST
-@given(values, values)
-def test_mutation_makes_any_value_the_other(old: Any, new: Any) -> None:
-    assert exactly(_codec.apply_mutation(old, carry(new))) == exactly(new)
+@given(values, st.integers(0, 3))
+def test_identity_is_that_of_the_original(value: Any, copies: int) -> None:
+    shared = [[value], []]
+    shared[1] += [shared[0]] * copies
+
+    came = carry(shared)
+
+    assert exactly(came) == exactly(shared)
+    assert all(item is came[0] for item in came[1])
+
+
+def test_the_number_of_levels_is_bounded_and_named() -> None:
+    def nested(levels: int) -> list[Any]:
+        value: list[Any] = []
+        for _ in range(levels):
+            value = [value]
+        return value
+
+    assert repr(carry(nested(900))) == repr(nested(900))
+    with pytest.raises(RecursionError, match="1000 levels"):
+        _codec.encode(nested(1100), lambda value: 0)
+
+
+class Color(enum.IntEnum):
+    RED = 2
+
+
+class Text(str):
+    def shout(self) -> str:
+        return self.upper()
+
+
+class Loud(str):
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    __hash__ = str.__hash__
+
+
+def test_an_instance_of_a_subclass_comes_as_its_base_value_unless_its_type_is_read() -> None:
+    wall = Wall()
+    encoded = _codec.encode([Color.RED, Text("a")], wall.keep)
+
+    assert [2, "a"] == _codec.decode(encoded, wall.remote)
+    assert {int, str} == set(map(type, _codec.decode(encoded, wall.remote)))
+    assert {_codec.Opaque} == set(map(type, _codec.decode(encoded, wall.remote, frozenset({"type"}))))
+
+
+def test_an_instance_of_a_subclass_that_changes_a_special_method_is_opaque() -> None:
+    assert type(carry(Loud("a"))) is _codec.Opaque
+
+
+def test_the_order_of_a_set_is_carried_or_known_not_to_be() -> None:
+    for seed in range(300):
+        draw = random.Random(seed)
+        value = {draw.randrange(1000) * 8 for _ in range(draw.randrange(40))}
+        for item in list(value)[: draw.randrange(20)]:
+            value.discard(item)
+        wall = Wall()
+        came = _codec.decode(_codec.encode(value, wall.keep), wall.remote, frozenset({"order"}))
+        assert type(came) is _codec.Opaque or list(came) == list(value)
 
 
 def test_numbers_of_other_modules_come_through() -> None:

@@ -59,14 +59,14 @@ def encode_values(value: Any) -> Any:
     return _codec.encode(value, _refuse)
 
 
-def decode_values(text: str) -> Any:
-    """Read what `encode_values` gave, from its JSON text.
+def decode_values(text: str) -> list[Any]:
+    """Return the values of a JSON list, each of which `encode_values` has written.
 
     Raises:
         ValueError: it does not follow the rules.
     """
     try:
-        return _codec.decode(json.loads(text), _no_reference)
+        return [_codec.decode(value, _no_reference) for value in json.loads(text)]
     except _codec.CodecError as error:
         raise ValueError(str(error)) from error
 

@@ -8,7 +8,7 @@ import select
 import socket
 import struct
 import time
-from typing import Any, Callable, Dict, List, NamedTuple, NoReturn, Optional, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, NoReturn, Optional, Set, Tuple
 
 from codeeval.sandbox import _cgroup, _codec, _harness, _zygote
 from codeeval.sandbox._tree import MAX_STARVED, Usage
@@ -28,7 +28,7 @@ _MANY_LOOK_S = 0.1
 _TAIL_BYTES = 1 << 13
 #: Seconds in which the zygote must start a child, after clearing up behind the one before.
 _START_S = 30.0
-#: How long foreseen calls may take together before their answers are looked for one by one.
+#: How long prefetched calls may take together before their answers are looked for one by one.
 _PATIENCE_S = 0.003
 #: Larger limits are no limits, and more than the kernel's calls can take.
 MAX_S, _MAX_BYTES, _MAX_TASKS = 1e8, 1 << 62, 1 << 31
@@ -125,6 +125,8 @@ class Box:
         self.trace = ""
         #: Name → what is known of a test, where there are several: whether it passed, and what went wrong.
         self.tests: Optional[Dict[str, List[Any]]] = None
+        #: How many top-level asserts the tests have, and which of them held.
+        self.asserts: Optional[Tuple[int, Set[int]]] = None
         self.last: Optional[Tuple[str, Tuple[Any, ...], Dict[str, Any], Any]] = None
         #: Called at each look at the clock, with the child's CPU seconds and the time; gives the seconds to the next.
         self.watch: Optional[Callable[[float, float], float]] = None
@@ -235,7 +237,7 @@ class Box:
         return self._message(self.received)
 
     def receive_ahead(self) -> Optional[List[Any]]:
-        """Take the child's next answer to a foreseen call; None when there will be no more."""
+        """Take the child's next answer to a prefetched call; None when there will be no more."""
         if self.stopped:
             raise Stop
         while True:
@@ -255,7 +257,7 @@ class Box:
                 return message  # the candidate could not even be loaded
 
     def finish_ahead(self) -> None:
-        """Wait until all foreseen calls are made, which must be all that the child has to say."""
+        """Wait until all prefetched calls are made, which must be all that the child has to say."""
         while not self.is_ahead_over:
             message = self._message(self.received)
             if message is None:
@@ -266,7 +268,7 @@ class Box:
             self.stop(violation="sent a reply that nobody had asked for")
 
     def _ends_ahead(self, message: List[Any]) -> bool:
-        """Note the end of the foreseen calls, if a message is that."""
+        """Note the end of the prefetched calls, if a message is that."""
         self.is_ahead_over = self.is_ahead_over or message == ["ahead"]
         return message == ["ahead"]
 
@@ -294,7 +296,7 @@ class Box:
         """Wait for one event of the child's, or for a deadline.
 
         Args:
-            patience_s: how long to wait for the end of the foreseen calls, before each of their answers counts as one.
+            patience_s: how long to wait for the end of the prefetched calls, before each of their answers counts as one.
         """
         now = time.monotonic()
         deadline = min(self.wall_deadline, self.next_look)
@@ -361,7 +363,7 @@ class Box:
             self.stdin = -1
 
     def _take_ahead(self) -> bool:
-        """Read once from the pipe with the answers to foreseen calls; say whether there was something."""
+        """Read once from the pipe with the answers to prefetched calls; say whether there was something."""
         if self.is_ahead_closed:
             return False
         try:

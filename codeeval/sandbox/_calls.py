@@ -97,10 +97,9 @@ def load_values(text: str) -> List[Any]:
 def _read(text: str) -> Tuple[Any, List[Any]]:
     """Give values as they are written down, and as they are."""
     written = json.loads(text)
-    values = _codec.decode(written, _no_reference) if _is_tagged(text) else written
-    if type(values) is not list:
+    if type(written) is not list:
         raise ValueError("a list of values is wanted")
-    return written, values
+    return written, [_codec.decode(value, _no_reference) for value in written] if _is_tagged(text) else written
 
 
 def _is_tagged(text: str) -> bool:

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, NoReturn, Optional, Sequence, Tuple
+import marshal
+import types
+from typing import Any, Callable, FrozenSet, Iterator, List, NoReturn, Sequence, Tuple
 
-from codeeval.sandbox import _codec
+from codeeval.sandbox import _codec, _settings
 from codeeval.sandbox._box import Box, CallerGone, Stop
-from codeeval.sandbox._foresight import Call, key
+from codeeval.sandbox._prefetch import Call, key
 
 __all__ = ["VALUE_TEXT", "Candidate", "bounded"]
 
 #: How much of a value or a message is shown.
 VALUE_TEXT = 300
 
+#: Said where an iterator of the candidate's changes an item that the tests have kept.
+CHANGED = "an iterator changes items that it gave before, which can't be carried; the tests keep them"
+
 #: How long each kind of message from a child is.
 _LENGTHS = {
     name: length
     for length, names in (
-        (1, "end through"),
-        (2, "names tested tampered load loaded next"),
+        (1, "end changed through"),
+        (2, "names tested tampered load loaded"),
         (3, "answer exit compile"),
-        (4, "call raised"),
+        (4, "raised"),
         (5, "case"),
     )
     for name in names.split()
@@ -28,58 +33,66 @@ _LENGTHS = {
 
 
 class Candidate:
-    """The candidate's module as the tests see it."""
+    """The candidate's module as the tests see it.
 
-    def __init__(self, box: Box, foreseen: Sequence[Call] = ()) -> None:
+    Args:
+        box: its job.
+        prefetched: the calls that it makes unasked.
+        exact: properties of answers that the tests read; see `_codec.decode`.
+        is_promised: whether the tests are judged split because their author says so, without a proof.
+    """
+
+    def __init__(
+        self,
+        box: Box,
+        prefetched: Sequence[Call] = (),
+        exact: FrozenSet[str] = frozenset(),
+        is_promised: bool = False,
+    ) -> None:
         self.box = box
-        self.foreseen = foreseen
-        self.made: List[Call] = []
-        "The calls made so far, as long as their arguments were plain data."
-        self.n_free: Optional[int] = None
-        "How many of them were made before the candidate changed an argument, which may be given to it again."
-        self.kept: List[Any] = []
+        self.prefetched = prefetched
+        self.exact = exact
+        self.is_promised = is_promised
+        self.n_calls = 0
 
     def function(self, name: str, target: Any) -> Callable[..., Any]:
-        """Give a stand-in for one of its functions."""
+        """Return a stand-in for one of its functions."""
         box = self.box
 
         def candidate(*args: Any, **kwargs: Any) -> Any:
-            encoded = [_codec.encode(a, self.keep) for a in args]
-            named = {k: _codec.encode(v, self.keep) for k, v in kwargs.items()} if kwargs else {}
+            try:
+                encoded = _codec.encode([*args, *kwargs.values()], self.give)
+            except RecursionError as error:
+                box.stop(broken_check="an argument that can't be carried: %s" % error)
             box.last = None
-            _, value, after = self.call([target, encoded, named])
-            if after is not None:
-                self.mutate(args, kwargs, after)
-            if type(value) is dict and "argument" in value:
-                answer = self.argument(args, value["argument"])
-            else:
-                answer = self.decode(value)
+            answer = self.answer(self.call([target, encoded, list(kwargs)]))
             box.last = (name, args, kwargs, answer)
             return answer
 
         candidate.__name__ = candidate.__qualname__ = name
+        candidate.codeeval_target = target  # type: ignore[attr-defined]
         return candidate
 
     def call(self, call: Call) -> List[Any]:
-        """Have a function called; give the reply."""
-        position = len(self.made)
-        if not self.kept:
-            self.made.append(call)
-        if position < len(self.foreseen):
-            if key(call) != key(self.foreseen[position]):
+        """Have a function called; return the reply."""
+        position = self.n_calls
+        self.n_calls += 1
+        if position < len(self.prefetched):
+            if key(call) != key(self.prefetched[position]):
                 self.box.stop(misjudged=True)
             reply = self.box.receive_ahead()
             if reply is not None:
                 return self.check(reply, ("answer",))
-            self.foreseen = ()
+            self.prefetched = ()
         return self.ask(["call", *call])
 
     def finish(self) -> None:
         """After tests that held: see whether the candidate deserves it."""
         if not self.box.heard:
-            self.get([])  # tests that call nothing pass only if the candidate's module ran to its end
-        elif self.foreseen:
-            if len(self.made) < len(self.foreseen):
+            self.get([])  # a candidate's module that did not run to its end has failed
+            self.box.stop(broken_check="the tests called nobody, so they would pass every candidate")
+        elif self.prefetched:
+            if self.n_calls < len(self.prefetched):
                 self.box.stop(misjudged=True)
             self.box.finish_ahead()
 
@@ -94,14 +107,9 @@ class Candidate:
         return kinds
 
     def ask(self, message: List[Any], expects: Tuple[str, ...] = ("answer",)) -> List[Any]:
-        """Send a request and give its reply, serving what the candidate asks of us meanwhile."""
-        box = self.box
-        box.send(message)
-        while True:
-            reply = self.check(box.receive(), (*expects, "call", "next"))
-            if reply[0] in expects:
-                return reply
-            box.send(self.serve(reply))
+        """Send a request and return its reply."""
+        self.box.send(message)
+        return self.check(self.box.receive(), expects)
 
     def check(self, reply: List[Any], expects: Tuple[str, ...]) -> List[Any]:
         """Give a reply that was expected; raise what any other says."""
@@ -120,7 +128,7 @@ class Candidate:
         if kind == "raised":
             box.trace = _trace(reply[3])
             error = self.exception(reply[1])
-            if isinstance(error, StopIteration):
+            if isinstance(error, StopIteration) and self.is_promised:
                 # It would end the tests' own loops, over `map(candidate, inputs)` say, as if all was well.
                 raise RuntimeError("the candidate raised StopIteration")
             raise error
@@ -144,65 +152,62 @@ class Candidate:
             what = type(error).__name__
             box.stop(raised_type=what, raised="%s: %s (as the candidate was loaded)" % (what, bounded(str, error)))
 
-    def serve(self, request: List[Any]) -> List[Any]:
-        """Call a function of the tests' that the candidate was given, or take an item of an iterator."""
-        try:
-            owner = self.kept[request[1]]
-            if request[0] == "next":
-                for item in owner:
-                    return ["answer", _codec.encode(item, self.keep)]
-                return ["end"]
-            args = [self.decode(a) for a in request[2]]
-            kwargs = {str(k): self.decode(v) for k, v in request[3].items()}
-            return ["answer", _codec.encode(owner(*args, **kwargs), self.keep)]
-        except Exception as error:
-            return ["raised", _codec.encode(error, self.keep)]
-
     def exception(self, data: Any) -> BaseException:
         error = self.decode(data)
         if not isinstance(error, BaseException):
             self.box.stop(violation="raised something that is no exception")
         return error
 
-    def keep(self, value: Any) -> int:
+    def give(self, value: Any) -> Any:
+        """Return what the child can make of an argument that is no data.
+
+        Functions go there as code, which runs beside the candidate as in plain Python; builtin ones go by name.
+        """
         if isinstance(value, RemoteIterator):
             return -1 - value.number
-        number = getattr(value, "codeeval_number", None)
-        if type(number) is int:
-            return -1 - number
-        self.kept.append(value)
-        return len(self.kept) - 1
+        target = getattr(value, "codeeval_target", None)
+        if target is not None:
+            return -1 - target if type(target) is int else ["own", target]
+        try:
+            if type(value) is types.FunctionType:
+                return ["code", *self.give_function(value)]
+            module, name = value.__module__ or "", value.__qualname__
+            if hasattr(value, "__objclass__"):
+                module = value.__objclass__.__module__
+            return ["name", module, name]
+        except (AttributeError, ValueError, RecursionError):
+            self.box.stop(broken_check="an argument of the type %s can't be carried" % type(value).__name__)
+
+    def give_function(self, function: Any) -> List[Any]:
+        code = function.__code__
+        names = {name for inner in _codes(code) for name in inner.co_names}
+        used = {name: function.__globals__[name] for name in sorted(names) if name in function.__globals__}
+        modules = {name: value.__name__ for name, value in used.items() if type(value) is types.ModuleType}
+        cells = [cell.cell_contents for cell in function.__closure__ or ()]
+        values = [cells, function.__defaults__, function.__kwdefaults__]
+        values.append({name: value for name, value in used.items() if name not in modules and value is not function})
+        encoded = _codec.encode(values, self.give)
+        return [marshal.dumps(code), function.__name__, function.__qualname__, modules, encoded]
+
+    def answer(self, reply: List[Any]) -> Any:
+        """Return the value in a reply, and take over the settings that came with it."""
+        _, value, settings = reply
+        if settings is not None and not _settings.apply(settings):
+            self.box.stop(violation="sent damaged settings")
+        return self.decode(value)
 
     def decode(self, data: Any) -> Any:
         try:
-            return _codec.decode(data, self.remote)
+            return _codec.decode(data, self.remote, self.exact)
         except _codec.CodecError as error:
             self.box.stop(violation="sent a damaged value: %s" % error)
 
-    def remote(self, kind: str, number: int) -> Any:
-        if kind == "own" or number < 0:
-            return self.kept[number if kind == "own" else -1 - number]
+    def remote(self, kind: str, number: Any) -> Any:
+        if kind == "own" or type(number) is not int or number < 0:
+            raise ValueError("a reference to nothing")
         if kind == "iterator":
             return RemoteIterator(self, number)
-        function = self.function("function", number)
-        function.codeeval_number = number  # type: ignore[attr-defined]
-        return function
-
-    def argument(self, args: Tuple[Any, ...], position: Any) -> Any:
-        if type(position) is not int or not 0 <= position < len(args):
-            self.box.stop(violation="sent a damaged value: no such argument")
-        return args[position]
-
-    def mutate(self, args: Tuple[Any, ...], kwargs: Dict[str, Any], after: Any) -> None:
-        try:
-            values, named = after
-            pairs = list(zip(args, values)) + [(kwargs[k], named[k]) for k in kwargs]
-        except (TypeError, ValueError, KeyError):
-            self.box.stop(violation="sent damaged arguments")
-        if self.n_free is None:
-            self.n_free = len(self.made)
-        for old, new in pairs:
-            _codec.apply_mutation(old, self.decode(new))
+        return self.function("function", number)
 
 
 class RemoteIterator:
@@ -216,10 +221,21 @@ class RemoteIterator:
         return self
 
     def __next__(self) -> Any:
-        reply = self.candidate.ask(["next", self.number], expects=("answer", "end"))
+        candidate = self.candidate
+        reply = candidate.ask(["next", self.number, "items" in candidate.exact], expects=("answer", "end", "changed"))
         if reply[0] == "end":
             raise StopIteration
-        return self.candidate.decode(reply[1])
+        if reply[0] == "changed":
+            candidate.box.stop(raised_type="TypeError", raised=CHANGED)
+        return candidate.answer(reply)
+
+
+def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    """Return a function's code and that of all functions in it."""
+    yield code
+    for constant in code.co_consts:
+        if type(constant) is types.CodeType:
+            yield from _codes(constant)
 
 
 def _trace(text: Any) -> str:

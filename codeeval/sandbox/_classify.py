@@ -33,6 +33,8 @@ class Facts(NamedTuple):
     "The child closed its control socket, or died, before the judge was through with it."
     violation: str = ""
     "What the child sent that no honest child sends."
+    broken_check: str = ""
+    "Why the tests themselves can't judge anybody."
     compile_error: str = ""
     exit_request: Optional[str] = None
     "What a SystemExit that reached us carried."
@@ -71,6 +73,8 @@ def classify(facts: Facts) -> Tuple[str, str]:
         return "timed_out", "judge: the tests were not through with the answers in %g CPU seconds" % facts.judge_limit_s
     if facts.violation:
         return "tampered", facts.violation[:300]
+    if facts.broken_check:
+        return "sandbox_error", facts.broken_check
     if facts.compile_error:
         return "compile_error", facts.compile_error
     if facts.hung_up:

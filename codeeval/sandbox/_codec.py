@@ -1,9 +1,16 @@
 """The typed codec: how values cross the wall between a box and its judge, as text that is parsed and never unpickled.
 
 Values travel by exact type. None, bool, int, float, str and list are JSON's own; everything else is an object with
-one key, its tag: `{"tuple": [1, 2]}`. Functions, iterators and whatever has no tag stay where they are and travel as
-references: a function can be called from the other side, an iterator gives its items one by one, anything else is
-`Opaque`, which equals and orders with nothing.
+one key, its tag: `{"tuple": [1, 2]}`. Within one message, identity is kept: a container, or a NaN, that occurs again is
+`{"ref": n}`, where n counts the containers and NaNs from the message's beginning. Functions, iterators and whatever
+has no tag stay where they are and travel as references: a function can be called from the other side, an iterator gives
+its items one by one, anything else is `Opaque`, which equals and orders with nothing.
+
+Some copies are exact in all but one property, which few tests read. They carry a mark, and whoever decodes says which
+properties count (`exact`); where one does, such a value is opaque too:
+
+    {"subclass": [name, value]}   an instance of a subclass that changes no special method, as its base's value: `type`
+    {"disordered": value}         a set that iterates in another order than its copy: `order`
 
 Both sides of the wall run this file, under any Python from 3.8. What comes from a box may be anything at all, so
 `decode` raises CodecError, and nothing else, for what does not follow the rules.
@@ -17,12 +24,17 @@ import json
 import re
 import struct
 import sys
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, FrozenSet, List, Optional, Tuple
 
-__all__ = ["HEADER", "CodecError", "Opaque", "apply_mutation", "decode", "encode", "pack", "unpack"]
+__all__ = ["HEADER", "MAX_DEPTH", "CodecError", "Opaque", "decode", "encode", "is_frozen", "pack", "unpack"]
 
-Export = Callable[[Any], int]
-Remote = Callable[[str, int], Any]
+Export = Callable[[Any], Any]
+Remote = Callable[[str, Any], Any]
+
+#: Containers in containers that a value may have.
+MAX_DEPTH = 1000
+#: Calls of Python functions that so many may take, on either side, beyond those of whoever asks.
+_FRAMES = 12 * MAX_DEPTH
 
 HEADER = struct.Struct("!i")
 
@@ -64,7 +76,8 @@ def pack(message: Any) -> bytes:
     Raises:
         ValueError: an integer is too long for a decimal text (`encode` sees to it that none is).
     """
-    text = _to_json(message).encode("utf-8", "surrogatepass")
+    with _deep_stack():
+        text = _to_json(message).encode("utf-8", "surrogatepass")
     return HEADER.pack(len(text)) + text
 
 
@@ -75,9 +88,44 @@ def unpack(text: bytes) -> Any:
         CodecError: it is not JSON, or nested too deeply.
     """
     try:
-        return _from_json(text.decode("utf-8", "surrogatepass"))
+        with _deep_stack():
+            return _from_json(text.decode("utf-8", "surrogatepass"))
     except (ValueError, RecursionError, MemoryError) as error:
         raise CodecError("not a message: %s" % error) from None
+
+
+class Encoding:
+    """What is known while one message is encoded."""
+
+    __slots__ = ("depth", "export", "seen", "kept")
+
+    def __init__(self, export: Export) -> None:
+        self.export = export
+        self.depth = 0
+        self.seen: Dict[int, int] = {}
+        "`id` of a container, or of a NaN, → its number in the message."
+        self.kept: List[Any] = []
+        "They stay until the message is complete, lest another gets the `id` of one that is gone."
+
+    def number(self, value: Any) -> Optional[int]:
+        """Return the number under which a container is known; note a new one."""
+        number = self.seen.get(id(value))
+        if number is None:
+            self.seen[id(value)] = len(self.kept)
+            self.kept.append(value)
+        return number
+
+
+class Decoding:
+    """What is known while one message is decoded."""
+
+    __slots__ = ("exact", "remote", "made")
+
+    def __init__(self, remote: Remote, exact: FrozenSet[str]) -> None:
+        self.remote = remote
+        self.exact = exact
+        self.made: List[Any] = []
+        "Containers and NaNs, by number."
 
 
 def encode(value: Any, export: Export) -> Any:
@@ -85,81 +133,63 @@ def encode(value: Any, export: Export) -> Any:
 
     Args:
         value: anything.
-        export: keeps an object that must stay on this side, and gives the number under which it is kept.
+        export: keeps an object that must stay on this side, and returns the number under which it is kept.
 
     Raises:
-        RecursionError: the value is nested too deeply, or contains itself.
+        RecursionError: the value is nested more deeply than MAX_DEPTH.
     """
     kind = type(value)
     if kind in _NATIVE:
         return value
-    encoder = _ENCODERS.get(kind)
-    if encoder is not None:
-        return encoder(value, export)
-    return _encode_other(value, kind, export)
+    with _deep_stack():
+        return _encode(value, Encoding(export))
 
 
-def decode(data: Any, remote: Remote) -> Any:
+def decode(data: Any, remote: Remote, exact: FrozenSet[str] = frozenset()) -> Any:
     """Turn JSON data back into a value.
 
     Args:
         data: what `encode` gave on the other side, or anything else.
         remote: gives the stand-in for an object that stayed there, from its kind (`function`, `iterator`) and number;
             for `own`, the object that this side exported under that number.
+        exact: properties (`type`, `order`) for which only exact copies count.
 
     Raises:
         CodecError: the data does not follow the rules.
     """
+    if type(data) not in _CONTAINERS:
+        return data
     try:
-        return _decode(data, remote)
+        with _deep_stack():
+            return _decode(data, Decoding(remote, exact))
     except CodecError:
         raise
     except Exception as error:  # any constructor may refuse hostile arguments, in any way it likes
         raise CodecError("%s: %s" % (type(error).__name__, error)) from None
 
 
-def apply_mutation(old: Any, new: Any) -> Any:
-    """Make `old` equal `new` in place where both are containers of one type; give `old`, or else `new`.
-
-    Containers keep their identity all the way down as long as their positions do, so that a test which holds an
-    inner list sees what the candidate did to it.
-    """
-    kind = type(old)
-    if kind is not type(new):
-        return new
-    if kind is list:
-        old[:] = [apply_mutation(a, b) for a, b in zip(old, new)] + new[len(old) :]
-        return old
-    if kind in (dict, collections.OrderedDict, collections.defaultdict, collections.Counter):
-        merged = [(key, apply_mutation(old[key], value) if key in old else value) for key, value in new.items()]
-        old.clear()
-        for key, value in merged:
-            old[key] = value
-        return old
-    if kind is set:
-        old.clear()
-        old.update(new)
-        return old
-    if kind is bytearray:
-        old[:] = new
-        return old
-    if kind is collections.deque:
-        items = [apply_mutation(a, b) for a, b in zip(old, new)] + list(new)[len(old) :]
-        old.clear()
-        old.extend(items)
-        return old
-    if kind is tuple and len(old) == len(new):
-        # A tuple itself can't change, but the containers in it can.
-        items = [apply_mutation(a, b) for a, b in zip(old, new)]
-        return old if all(map(_is_same, old, items)) else tuple(items)
-    if _numpy_kind(kind) == "ndarray" and old.shape == new.shape and old.dtype == new.dtype:
-        old[...] = new
-        return old
-    return new
+def is_frozen(data: Any) -> bool:
+    """Return whether encoded data is a value that nobody can change."""
+    kind = type(data)
+    if kind is not dict:
+        return kind is not list
+    ((tag, payload),) = data.items()
+    if tag in _FROZEN:
+        return True
+    return tag in ("tuple", "frozenset") and all(map(is_frozen, payload))
 
 
-def _is_same(old: Any, new: Any) -> bool:
-    return old is new or (type(old) is type(new) and type(old) in _PLAIN and bool(old == new))
+class _deep_stack:
+    """Lets Python functions call each other deeply enough for the deepest value."""
+
+    __slots__ = ("limit",)
+
+    def __enter__(self) -> None:
+        self.limit = sys.getrecursionlimit()
+        sys.setrecursionlimit(min(self.limit + _FRAMES, (1 << 31) - 1))
+
+    def __exit__(self, *_: object) -> None:
+        sys.setrecursionlimit(self.limit)
 
 
 # ------------------------------------------------------------------------------------------------ JSON
@@ -188,21 +218,76 @@ _PLAIN = _NATIVE | {int}
 _SMALL = 1 << 64
 
 
-def _int(value: int, export: Export) -> Any:
+def _encode(value: Any, e: Encoding) -> Any:
+    kind = type(value)
+    if kind in _NATIVE:
+        return value if value == value or kind is not float else _nan(value, e)
+    encoder = _ENCODERS.get(kind)
+    if encoder is not None:
+        return encoder(value, e)
+    return _encode_other(value, kind, e)
+
+
+def _int(value: int, e: Encoding) -> Any:
     return value if -_SMALL < value < _SMALL else {"int": hex(value)}
 
 
-def _items(values: Any, export: Export) -> List[Any]:
+def _nan(value: float, e: Encoding) -> Any:
+    number = e.number(value)
+    return value if number is None else {"ref": number}
+
+
+def _items(values: Any, e: Encoding) -> List[Any]:
     kinds = set(map(type, values))
-    if kinds <= _NATIVE:
-        return list(values)
     if kinds <= _PLAIN:
+        if float in kinds and any(v != v for v in values):
+            return [_encode(v, e) for v in values]
+        if int not in kinds:
+            return list(values)
         return [v if type(v) is not int or -_SMALL < v < _SMALL else {"int": hex(v)} for v in values]
-    return [encode(v, export) for v in values]
+    e.depth += 1
+    if e.depth > MAX_DEPTH:
+        raise RecursionError("a value nested more than %d levels deep" % MAX_DEPTH)
+    items = [_encode(v, e) for v in values]
+    e.depth -= 1
+    return items
 
 
-def _pairs(mapping: Any, export: Export) -> List[Any]:
-    return [[encode(k, export), encode(v, export)] for k, v in mapping.items()]
+def _list(value: List[Any], e: Encoding) -> Any:
+    number = e.number(value)
+    return _items(value, e) if number is None else {"ref": number}
+
+
+def _pairs(mapping: Any, e: Encoding) -> List[Any]:
+    e.depth += 1
+    if e.depth > MAX_DEPTH:
+        raise RecursionError("a value nested more than %d levels deep" % MAX_DEPTH)
+    pairs = [[_encode(k, e), _encode(v, e)] for k, v in mapping.items()]
+    e.depth -= 1
+    return pairs
+
+
+def _once(tag: str, payload: Callable[[Any, Encoding], Any]) -> "_Encoder":
+    """Return the encoder of a container that keeps its identity."""
+
+    def encoder(value: Any, e: Encoding) -> Any:
+        number = e.number(value)
+        return {tag: payload(value, e)} if number is None else {"ref": number}
+
+    return encoder
+
+
+def _set(tag: str) -> "_Encoder":
+    def encoder(value: Any, e: Encoding) -> Any:
+        number = e.number(value)
+        if number is not None:
+            return {"ref": number}
+        items = list(value)
+        encoded = {tag: _items(items, e)}
+        is_exact = len(items) < 2 or list(map(id, type(value)(items))) == list(map(id, items))
+        return encoded if is_exact else {"disordered": encoded}
+
+    return encoder
 
 
 def _factory_name(factory: Any) -> Optional[str]:
@@ -210,34 +295,45 @@ def _factory_name(factory: Any) -> Optional[str]:
     return name if isinstance(factory, type) and getattr(builtins, str(name), None) is factory else None
 
 
-def _exception(value: BaseException, export: Export) -> Any:
-    base = next(c for c in type(value).__mro__ if getattr(builtins, c.__name__, None) is c)
+def _defaultdict_of(v: Any, e: Encoding) -> Any:
+    if v.default_factory is not None and _factory_name(v.default_factory) is None:
+        return _opaque(v, type(v), e)
+    number = e.number(v)
+    if number is not None:
+        return {"ref": number}
+    return {"defaultdict": [_factory_name(v.default_factory), _pairs(v, e)]}
+
+
+def _exception(value: BaseException, e: Encoding) -> Any:
+    """Encode an exception by its name, the builtin classes that it derives from most closely, and its arguments."""
+    builtin = [c for c in type(value).__mro__ if getattr(builtins, c.__name__, None) is c and c is not object]
+    bases = [c for c in builtin if not any(other is not c and issubclass(other, c) for other in builtin)]
     try:
-        args: Any = _items(value.args, export)
+        args: Any = _items(value.args, e)
     except Exception:  # a property of the candidate's class may do anything
         args = []
-    return {"exception": [type(value).__name__, base.__name__, args]}
+    return {"exception": [type(value).__name__, [base.__name__ for base in bases], args]}
 
 
-_Encoder = Callable[[Any, Export], Any]
+_Encoder = Callable[[Any, Encoding], Any]
 _ENCODERS: Dict[type, _Encoder] = {
     int: _int,
-    list: _items,
+    list: _list,
     tuple: lambda v, e: {"tuple": _items(v, e)},
-    dict: lambda v, e: {"dict": _pairs(v, e)},
-    set: lambda v, e: {"set": _items(v, e)},
-    frozenset: lambda v, e: {"frozenset": _items(v, e)},
+    dict: _once("dict", _pairs),
+    set: _set("set"),
+    frozenset: _set("frozenset"),
     complex: lambda v, e: {"complex": [v.real, v.imag]},
     bytes: lambda v, e: {"bytes": v.decode("latin-1")},
-    bytearray: lambda v, e: {"bytearray": v.decode("latin-1")},
+    bytearray: _once("bytearray", lambda v, e: v.decode("latin-1")),
     range: lambda v, e: {"range": _items((v.start, v.stop, v.step), e)},
     slice: lambda v, e: {"slice": _items((v.start, v.stop, v.step), e)},
     type(Ellipsis): lambda v, e: {"ellipsis": 0},
     type(NotImplemented): lambda v, e: {"notimplemented": 0},
-    collections.deque: lambda v, e: {"deque": [_items(v, e), v.maxlen]},
-    collections.Counter: lambda v, e: {"counter": _pairs(v, e)},
-    collections.OrderedDict: lambda v, e: {"ordereddict": _pairs(v, e)},
-    collections.defaultdict: lambda v, e: {"defaultdict": [_factory_name(v.default_factory), _pairs(v, e)]},
+    collections.deque: _once("deque", lambda v, e: [_items(v, e), v.maxlen]),
+    collections.Counter: _once("counter", _pairs),
+    collections.OrderedDict: _once("ordereddict", _pairs),
+    collections.defaultdict: _defaultdict_of,
     type({}.keys()): lambda v, e: {"dict_keys": _items(v, e)},
     type({}.values()): lambda v, e: {"dict_values": _items(v, e)},
     type({}.items()): lambda v, e: {"dict_items": [_items(pair, e) for pair in v]},
@@ -256,7 +352,7 @@ def _timezone(value: Any) -> Any:
     return (offset.days * 86400 + offset.seconds) * 1000000 + offset.microseconds
 
 
-def _encode_datetime(v: Any, e: Export) -> Any:
+def _encode_datetime(v: Any, e: Encoding) -> Any:
     fields = [v.year, v.month, v.day, v.hour, v.minute, v.second, v.microsecond]
     return {"datetime": [fields, _timezone(v), v.fold]}
 
@@ -272,34 +368,84 @@ _LATE_ENCODERS: Dict[str, _Encoder] = {
 }
 
 
-def _encode_other(value: Any, kind: type, export: Export) -> Any:
+def _encode_other(value: Any, kind: type, e: Encoding) -> Any:
     """Encode what needs more than a look at its type."""
     name = "%s.%s" % (getattr(kind, "__module__", ""), kind.__name__)
     encoder = _LATE_ENCODERS.get(name)
     if encoder is not None and getattr(sys.modules.get(kind.__module__), kind.__name__, None) is kind:
         try:
-            return encoder(value, export)
+            return encoder(value, e)
         except LookupError:
-            return _opaque(value, kind, export)
+            return _opaque(value, kind, e)
     if _numpy_kind(kind):
-        return _encode_numpy(value, kind, export)
+        return _encode_numpy(value, kind, e)
     if issubclass(kind, BaseException):
-        return _exception(value, export)
+        return _exception(value, e)
     fields: Any = getattr(kind, "_fields", None)
-    if kind.__bases__ == (tuple,) and isinstance(fields, tuple):
-        return {"namedtuple": [kind.__name__, list(fields), _items(list(tuple.__iter__(value)), export)]}
+    if kind.__bases__ == (tuple,) and isinstance(fields, tuple) and not _OPERATORS.intersection(kind.__dict__):
+        return {"namedtuple": [kind.__name__, list(fields), _items(list(tuple.__iter__(value)), e)]}
     if isinstance(value, type) or kind is type(len):
         builtin = getattr(value, "__name__", "")
         if getattr(builtins, builtin, None) is value and _is_harmless(builtin):
             return {"builtin": builtin}
+    base = _plain_base(kind)
+    if base is not None:
+        return {"subclass": [kind.__name__[:100], _encode(_BASE_VALUES[base](value), e)]}
     if callable(value) and not isinstance(value, type):
-        return {"function": export(value)}
+        return {"function": e.export(value)}
     if hasattr(kind, "__next__") and hasattr(kind, "__iter__"):
-        return {"iterator": export(value)}
-    return _opaque(value, kind, export)
+        return {"iterator": e.export(value)}
+    return _opaque(value, kind, e)
 
 
-def _opaque(value: Any, kind: type, export: Export) -> Any:
+#: What gives a value as its builtin base has it, whatever its class defines.
+_BASE_VALUES: Dict[type, Callable[[Any], Any]] = {
+    int: lambda v: int.__add__(v, 0),
+    float: float.__pos__,
+    complex: complex.__pos__,
+    str: lambda v: str.__getitem__(v, slice(None)),
+    bytes: lambda v: bytes.__getitem__(v, slice(None)),
+    tuple: lambda v: tuple.__getitem__(v, slice(None)),
+    list: lambda v: list.__getitem__(v, slice(None)),
+    dict: lambda v: dict(dict.items(v)),
+    set: lambda v: set().union(v),
+    frozenset: lambda v: frozenset().union(v),
+    collections.OrderedDict: lambda v: collections.OrderedDict(collections.OrderedDict.items(v)),
+}
+#: Special methods that make no difference to a value once it is made.
+_INERT = frozenset(
+    "__module__ __doc__ __dict__ __weakref__ __slots__ __qualname__ __annotations__ __init__ __new__ __init_subclass__ "
+    "__class_getitem__ __reduce__ __reduce_ex__ __getnewargs__ __getstate__ __setstate__ __copy__ __deepcopy__ __del__ "
+    "__static_attributes__ __firstlineno__ __orig_bases__ __parameters__ __match_args__".split()
+)
+#: Special methods by which a named tuple would be more than one.
+_OPERATORS = frozenset(
+    "__eq__ __ne__ __lt__ __le__ __gt__ __ge__ __hash__ __bool__ __len__ __iter__ __getitem__ __contains__ __add__ "
+    "__mul__ __getattribute__ __getattr__".split()
+)
+
+
+def _plain_base(kind: type) -> Optional[type]:
+    """Return the builtin base of a class that changes none of its special methods, members of an Enum among them."""
+    for owner in kind.__mro__:
+        if owner in _BASE_VALUES:
+            return owner
+        if owner.__module__ == "enum" and owner is getattr(sys.modules.get("enum"), owner.__name__, None):
+            continue
+        is_enum = "_member_map_" in owner.__dict__
+        special = [n for n in owner.__dict__ if n[:2] == n[-2:] == "__" and n not in _INERT]
+        if any(not is_enum or n not in _ENUM_METHODS for n in special):
+            return None
+    return None
+
+
+#: Special methods that each Enum with values of a builtin type gets from its making.
+_ENUM_METHODS = frozenset(
+    "__repr__ __str__ __format__ __or__ __and__ __xor__ __invert__ __ror__ __rand__ __rxor__".split()
+)
+
+
+def _opaque(value: Any, kind: type, e: Encoding) -> Any:
     try:
         truth = bool(value)
     except Exception:  # the candidate's __bool__ may do anything
@@ -309,7 +455,7 @@ def _opaque(value: Any, kind: type, export: Export) -> Any:
         text = text if type(text) is str else str.__str__(text)
     except Exception:  # and so may its __repr__
         text = "a value"
-    return {"opaque": [str(kind.__name__)[:100], truth, text, export(value)]}
+    return {"opaque": [str(kind.__name__)[:100], truth, text, e.export(value)]}
 
 
 # ------------------------------------------------------------------------------------------------ numpy
@@ -327,16 +473,20 @@ def _numpy_kind(kind: type) -> str:
     return "generic" if getattr(numpy, kind.__name__, None) is kind and issubclass(kind, numpy.generic) else ""
 
 
-def _encode_numpy(value: Any, kind: type, export: Export) -> Any:
+def _encode_numpy(value: Any, kind: type, e: Encoding) -> Any:
     dtype = value.dtype.str
     if _numpy_kind(kind) == "generic":
         if not _DTYPE.match(dtype):
-            return _opaque(value, kind, export)
+            return _opaque(value, kind, e)
         return {"numpy_scalar": [dtype, value.tobytes().decode("latin-1")]}
-    if value.dtype == object:
-        return {"object_array": [list(value.shape), _items(value.ravel().tolist(), export)]}
-    if not _DTYPE.match(dtype) or (value.size and not value.dtype.itemsize):
-        return _opaque(value, kind, export)
+    is_object = value.dtype == object
+    if not is_object and (not _DTYPE.match(dtype) or (value.size and not value.dtype.itemsize)):
+        return _opaque(value, kind, e)
+    number = e.number(value)
+    if number is not None:
+        return {"ref": number}
+    if is_object:
+        return {"object_array": [list(value.shape), _items(value.ravel().tolist(), e)]}
     return {"ndarray": [dtype, list(value.shape), value.tobytes().decode("latin-1")]}
 
 
@@ -352,25 +502,27 @@ def _dtype(text: Any) -> Any:
     return _numpy().dtype(text)
 
 
-def _decode_array(d: Any, r: Remote) -> Any:
+def _decode_array(d: Any, r: Decoding) -> Any:
     dtype, shape, data = _dtype(d[0]), _whole(d[1]), _text(d[2])
     if 0 in shape:
-        return _numpy().zeros(shape, dtype)
-    return _numpy().frombuffer(bytearray(data.encode("latin-1")), dtype=dtype).reshape(shape)
+        return _new(_numpy().zeros(shape, dtype), r)
+    return _new(_numpy().frombuffer(bytearray(data.encode("latin-1")), dtype=dtype).reshape(shape), r)
 
 
-def _decode_scalar(d: Any, r: Remote) -> Any:
+def _decode_scalar(d: Any, r: Decoding) -> Any:
     dtype = _dtype(d[0])
     if not dtype.itemsize:
         return dtype.type()
     return _numpy().frombuffer(_text(d[1]).encode("latin-1"), dtype=dtype)[0]
 
 
-def _decode_object_array(d: Any, r: Remote) -> Any:
+def _decode_object_array(d: Any, r: Decoding) -> Any:
     shape, items = d
-    array = _numpy().empty(len(items), dtype=object)
-    array[:] = _list(items, r)
-    return array.reshape(_whole(shape))
+    array = _numpy().empty(len(items), dtype=object).reshape(_whole(shape))
+    _new(array, r)
+    for index, item in enumerate(_plain_list(items, r)):
+        array.flat[index] = item
+    return array
 
 
 # ------------------------------------------------------------------------------------------------ decoding
@@ -378,11 +530,17 @@ def _decode_object_array(d: Any, r: Remote) -> Any:
 _CONTAINERS = frozenset({list, dict})
 
 
-def _decode(data: Any, remote: Remote) -> Any:
+def _decode(data: Any, r: Decoding) -> Any:
     kind = type(data)
     if kind is list:
-        return _list(data, remote)
+        made: List[Any] = []
+        r.made.append(made)
+        made += _plain_list(data, r)
+        return made
     if kind is not dict:
+        if kind is float and data != data:
+            data += 0.0  # another object: the parser gives the same for all
+            r.made.append(data)
         return data
     if len(data) != 1:
         raise CodecError("an object must have one key, its tag")
@@ -390,15 +548,48 @@ def _decode(data: Any, remote: Remote) -> Any:
     decoder = _DECODERS.get(tag)
     if decoder is None:
         raise CodecError("unknown tag %.40r" % (tag,))
-    return decoder(payload, remote)
+    return decoder(payload, r)
 
 
-def _list(data: Any, remote: Remote) -> List[Any]:
+def _plain_list(data: Any, r: Decoding) -> List[Any]:
+    """Decode the items of a list that is no value itself."""
     if type(data) is not list:
         raise CodecError("a list is wanted")
-    if _CONTAINERS.isdisjoint(map(type, data)):
+    kinds = set(map(type, data))
+    if _CONTAINERS.isdisjoint(kinds) and not (float in kinds and any(v != v for v in data)):
         return data[:]  # a copy: what came is compared with what the call made of it
-    return [_decode(item, remote) for item in data]
+    return [_decode(item, r) for item in data]
+
+
+def _new(made: Any, r: Decoding) -> Any:
+    """Give a container its number before its parts get theirs."""
+    r.made.append(made)
+    return made
+
+
+def _filled(made: Any, data: Any, r: Decoding) -> Any:
+    for key, value in data:
+        dict.__setitem__(made, _decode(key, r), _decode(value, r))
+    return made
+
+
+def _reference(data: Any, r: Decoding) -> Any:
+    if type(data) is not int or not 0 <= data < len(r.made):
+        raise CodecError("a reference to nothing")
+    return r.made[data]
+
+
+def _subclass(data: Any, r: Decoding) -> Any:
+    name, value = data
+    base = _decode(value, r)
+    return Opaque(_text(name), bool(base), repr(base)[:200], -1) if "type" in r.exact else base
+
+
+def _disordered(data: Any, r: Decoding) -> Any:
+    value = _decode(data, r)
+    if "order" not in r.exact:
+        return value
+    return Opaque(type(value).__name__, bool(value), "a set whose order can't be carried", -1)
 
 
 def _whole(data: Any) -> List[int]:
@@ -413,22 +604,16 @@ def _text(data: Any) -> str:
     return data
 
 
-def _mapping(data: Any, remote: Remote) -> Dict[Any, Any]:
-    return {_decode(key, remote): _decode(value, remote) for key, value in data}
+def _mapping(data: Any, r: Decoding) -> Dict[Any, Any]:
+    return {_decode(key, r): _decode(value, r) for key, value in data}
 
 
-def _counter(data: Any, remote: Remote) -> Any:
-    counter: Any = collections.Counter()
-    dict.update(counter, _mapping(data, remote))
-    return counter
-
-
-def _defaultdict(data: Any, remote: Remote) -> Any:
+def _defaultdict(data: Any, r: Decoding) -> Any:
     name, pairs = data
     factory = None if name is None else getattr(builtins, _text(name))
     if factory is not None and not isinstance(factory, type):
         raise CodecError("no type: %.40r" % (name,))
-    return collections.defaultdict(factory, _mapping(pairs, remote))
+    return _filled(_new(collections.defaultdict(factory), r), pairs, r)
 
 
 #: Builtins that act rather than compute: the judge's tests may call what they are given.
@@ -441,7 +626,7 @@ def _is_harmless(name: str) -> bool:
     return name not in _ACTIVE and not name.startswith("_")
 
 
-def _builtin(data: Any, remote: Remote) -> Any:
+def _builtin(data: Any, r: Decoding) -> Any:
     value = getattr(builtins, _text(data))
     if not _is_harmless(data):
         raise CodecError("%.40s does not travel" % data)
@@ -452,7 +637,7 @@ _NAMEDTUPLES: Dict[Tuple[str, ...], Any] = {}  # making one takes its time
 _make_namedtuple: Any = collections.namedtuple
 
 
-def _namedtuple(data: Any, remote: Remote) -> Any:
+def _namedtuple(data: Any, r: Decoding) -> Any:
     name, fields, items = data
     key = (_text(name), *map(_text, fields))
     kind = _NAMEDTUPLES.get(key)
@@ -460,11 +645,11 @@ def _namedtuple(data: Any, remote: Remote) -> Any:
         kind = _make_namedtuple(key[0], key[1:])
         if len(_NAMEDTUPLES) < 1000:
             _NAMEDTUPLES[key] = kind
-    return kind(*_list(items, remote))
+    return kind(*_plain_list(items, r))
 
 
-def _fraction(data: Any, remote: Remote) -> Any:
-    numerator, denominator = _whole(_list(data, remote))
+def _fraction(data: Any, r: Decoding) -> Any:
+    numerator, denominator = _whole(_plain_list(data, r))
     return _late("fractions", "Fraction")(numerator, denominator)
 
 
@@ -478,28 +663,29 @@ def _decode_timezone(offset: Any) -> Any:
     return _late("datetime", "timezone")(_late("datetime", "timedelta")(microseconds=offset))
 
 
-def _decode_datetime(d: Any, r: Remote) -> Any:
+def _decode_datetime(d: Any, r: Decoding) -> Any:
     return _late("datetime", "datetime")(*_whole(d[0]), tzinfo=_decode_timezone(d[1]), fold=d[2])
 
 
-def _decode_time(d: Any, r: Remote) -> Any:
+def _decode_time(d: Any, r: Decoding) -> Any:
     return _late("datetime", "time")(*_whole(d[0]), tzinfo=_decode_timezone(d[1]), fold=d[2])
 
 
-_EXCEPTION_CLASSES: Dict[Tuple[str, type], type] = {}
+_EXCEPTION_CLASSES: Dict[Tuple[str, Tuple[Any, ...]], type] = {}
 
 
-def _decode_exception(data: Any, remote: Remote) -> BaseException:
-    name, base_name, args = data
-    base = getattr(builtins, _text(base_name))
-    if not (isinstance(base, type) and issubclass(base, BaseException)):
-        raise CodecError("no exception: %.40r" % (base_name,))
-    if name != base_name:
-        key = (_text(name)[:100], base)
+def _decode_exception(data: Any, r: Decoding) -> BaseException:
+    name, base_names, args = data
+    bases = tuple(getattr(builtins, _text(base_name)) for base_name in base_names)
+    if not bases or not all(isinstance(base, type) and issubclass(base, BaseException) for base in bases):
+        raise CodecError("no exception: %.40r" % (base_names,))
+    base = bases[0]
+    if [name] != base_names:
+        key = (_text(name)[:100], bases)
         if key not in _EXCEPTION_CLASSES and len(_EXCEPTION_CLASSES) < 10000:
-            _EXCEPTION_CLASSES[key] = type(key[0], (base,), {})
+            _EXCEPTION_CLASSES[key] = type(key[0], bases, {})
         base = _EXCEPTION_CLASSES.get(key, base)
-    items = _list(args, remote)
+    items = _plain_list(args, r)
     try:
         return base(*items)  # type: ignore[no-any-return]
     except Exception:  # some take only arguments of certain numbers and types (UnicodeDecodeError)
@@ -508,30 +694,58 @@ def _decode_exception(data: Any, remote: Remote) -> BaseException:
         return error  # type: ignore[no-any-return]
 
 
-def _opaque_value(d: Any, r: Remote) -> Opaque:
+def _decode_set(d: Any, r: Decoding) -> Any:
+    made: Any = _new(set(), r)
+    for item in _plain_list(d, r):  # one by one, as the order depends on it
+        made.add(item)
+    return made
+
+
+def _decode_frozenset(d: Any, r: Decoding) -> Any:
+    number = len(r.made)
+    r.made.append(None)
+    r.made[number] = made = frozenset(_plain_list(d, r))
+    return made
+
+
+def _decode_deque(d: Any, r: Decoding) -> Any:
+    made: Any = _new(collections.deque(maxlen=d[1]), r)
+    made.extend(_plain_list(d[0], r))
+    return made
+
+
+def _decode_ordereddict(d: Any, r: Decoding) -> Any:
+    made: Any = _new(collections.OrderedDict(), r)
+    for key, value in d:
+        made[_decode(key, r)] = _decode(value, r)
+    return made
+
+
+def _opaque_value(d: Any, r: Decoding) -> Opaque:
     return Opaque(_text(d[0]), bool(d[1]), _text(d[2]), int(d[3]))
 
 
 _Decoder = Callable[[Any, Remote], Any]
 _DECODERS: Dict[str, _Decoder] = {
     "int": lambda d, r: int(_text(d), 16),
-    "tuple": lambda d, r: tuple(_list(d, r)),
-    "dict": _mapping,
-    "set": lambda d, r: set(_list(d, r)),
-    "frozenset": lambda d, r: frozenset(_list(d, r)),
+    "ref": _reference,
+    "tuple": lambda d, r: tuple(_plain_list(d, r)),
+    "dict": lambda d, r: _filled(_new({}, r), d, r),
+    "set": _decode_set,
+    "frozenset": _decode_frozenset,
     "complex": lambda d, r: complex(*map(float, d)),
     "bytes": lambda d, r: _text(d).encode("latin-1"),
-    "bytearray": lambda d, r: bytearray(_text(d).encode("latin-1")),
-    "range": lambda d, r: range(*_list(d, r)),
-    "slice": lambda d, r: slice(*_list(d, r)),
+    "bytearray": lambda d, r: _new(bytearray(_text(d).encode("latin-1")), r),
+    "range": lambda d, r: range(*_plain_list(d, r)),
+    "slice": lambda d, r: slice(*_plain_list(d, r)),
     "ellipsis": lambda d, r: Ellipsis,
     "notimplemented": lambda d, r: NotImplemented,
-    "deque": lambda d, r: collections.deque(_list(d[0], r), d[1]),
-    "counter": _counter,
-    "ordereddict": lambda d, r: collections.OrderedDict(_mapping(d, r)),
+    "deque": _decode_deque,
+    "counter": lambda d, r: _filled(_new(collections.Counter(), r), d, r),
+    "ordereddict": _decode_ordereddict,
     "defaultdict": _defaultdict,
-    "dict_keys": lambda d, r: dict.fromkeys(_list(d, r)).keys(),
-    "dict_values": lambda d, r: dict(enumerate(_list(d, r))).values(),
+    "dict_keys": lambda d, r: dict.fromkeys(_plain_list(d, r)).keys(),
+    "dict_values": lambda d, r: dict(enumerate(_plain_list(d, r))).values(),
     "dict_items": lambda d, r: _mapping(d, r).items(),
     "fraction": _fraction,
     "decimal": lambda d, r: _late("decimal", "Decimal")(_text(d)),
@@ -545,8 +759,15 @@ _DECODERS: Dict[str, _Decoder] = {
     "namedtuple": _namedtuple,
     "exception": _decode_exception,
     "builtin": _builtin,
-    "function": lambda d, r: r("function", int(d)),
-    "iterator": lambda d, r: r("iterator", int(d)),
-    "own": lambda d, r: r("own", int(d)),
+    "subclass": _subclass,
+    "disordered": _disordered,
+    "function": lambda d, r: r.remote("function", d),
+    "iterator": lambda d, r: r.remote("iterator", d),
+    "own": lambda d, r: r.remote("own", int(d)),
     "opaque": _opaque_value,
 }
+#: Tags of values that nobody can change, whatever is in them.
+_FROZEN = frozenset(
+    "int complex bytes range slice ellipsis notimplemented fraction decimal datetime date time timedelta numpy_scalar "
+    "builtin".split()
+)

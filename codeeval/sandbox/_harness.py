@@ -4,25 +4,25 @@ This process is the candidate's: everything here can be read and overwritten by 
 beyond what it says, and it never holds a test (except for same-box tests), an expected value, or the verdict.
 
     judge → child (marshal: it is trusted)                 child → judge (JSON: it is not)
-    [code, name, seed, [foreseen calls] | null for main]   ["compile", type, text] | ["load", ["raised" …]] if it fails
-                                                           ["ahead"] when no more of the foreseen calls will be made
-    ["call", name | number, args, kwargs]                  ["answer", value, args after the call | null]
-    ["next", number]                                       ["answer", item, null] | ["end"]
+    [code, name, seed, [prefetched calls] | null for main] ["compile", type, text] | ["load", ["raised" …]] if it fails
+                                                           ["ahead"] when no more of the prefetched calls will be made
+    ["call", name | number, values, names of the last]     ["answer", value, settings that have changed | null]
+    ["next", number, whether the tests keep items]         ["answer", item, settings | null] | ["end"] | ["changed"]
     ["get", [names]]                                       ["names", [[kind, …], …]]
-    ["test", source, token]                                ["tested", token]
+    ["test", source, token, how]                           ["tested", token]
     ["calls", name, [[args]], first number, how]           ["begin"], then what "call" gives, with numbers
-    ["answer", value] | ["raised", …]                      ["call", number, args, kwargs]: a function of the test's
     With a protocol's name in place of the calls, the rest is as `_unittest` has it.
 
 A message that is no list is an order to run a command; see `_command`.
 
-All this goes over the control socket, whose judge waits for each reply. The answers to foreseen calls go into a pipe
+All this goes over the control socket, whose judge waits for each reply. The answers to prefetched calls go into a pipe
 that the judge doesn't wait for.
 """
 
 from __future__ import annotations
 
 import builtins
+import importlib
 import linecache
 import marshal
 import os
@@ -32,9 +32,9 @@ import sys
 import time
 import traceback
 import types
-from typing import Any, Callable, Dict, List, Mapping, NoReturn
+from typing import Any, Callable, Dict, List, Mapping, NoReturn, Tuple
 
-from codeeval.sandbox import _codec, _command, _testroom
+from codeeval.sandbox import _codec, _command, _settings, _testroom
 
 __all__ = ["STARTED", "frame", "rehearse", "run"]
 
@@ -51,7 +51,7 @@ def run(control: int, ahead: int, confine: Callable[[], None] = lambda: None) ->
 
     Args:
         control: the socket.
-        ahead: the pipe that takes the answers to foreseen calls.
+        ahead: the pipe that takes the answers to prefetched calls.
         confine: what a command that may not start further processes must do before it begins.
     """
     os.write(ahead, STARTED.pack(time.monotonic()))
@@ -111,17 +111,17 @@ def grow(numbers: List[int]) -> None:
     numbers.append(1)
 '''
 _REHEARSAL: List[List[Any]] = [
-    [_SCRIPT, "main.py", 1, [["answer", [value], {}] for value in (1, 1.5, True, None, "text", [1, 2], [[1], ["a"]])]],
-    ["call", "answer", [{"tuple": [1, "a"]}], {"limit": 1}],
-    ["call", "answer", [{"dict": [["a", 1], ["b", [2]]]}], {}],
-    ["call", "count", [["a", "b", "a"]], {}],
-    ["call", "mean", [[1.0, 2.5, 3]], {}],
-    ["call", "join", ["Some text"], {}],
-    ["call", "grow", [[0]], {}],
-    ["call", "mean", [[]], {}],
-    ["call", "missing", [], {}],
+    [_SCRIPT, "main.py", 1, [["answer", [value], []] for value in (1, 1.5, True, None, "text", [1, 2], [[1], ["a"]])]],
+    ["call", "answer", [{"tuple": [1, "a"]}, 1], ["limit"]],
+    ["call", "answer", [{"dict": [["a", 1], ["b", [2]]]}], []],
+    ["call", "count", [["a", "b", "a"]], []],
+    ["call", "mean", [[1.0, 2.5, 3]], []],
+    ["call", "join", ["Some text"], []],
+    ["call", "grow", [[0]], []],
+    ["call", "mean", [[]], []],
+    ["call", "missing", [], []],
     ["get", ["answer", "re", "missing"]],
-    ["test", "def check(candidate):\n    assert candidate(1) == 1\n\ncheck(answer)\n", "token"],
+    ["test", "def check(candidate):\n    assert candidate(1) == 1\n\ncheck(answer)\n", "token", {"bind": ["answer"]}],
 ]
 
 
@@ -133,6 +133,9 @@ class _Child:
         self.kept: List[Any] = []
         self.namespace: Dict[str, Any] = {}
         self.filename = self.code_text = ""
+        self.settings: _settings.Settings = {}
+        self.given: Dict[int, List[Tuple[Any, Any]]] = {}
+        "Of each iterator, the items that it has given and that can be changed, with what they were then."
         self.stdout, self.stderr = sys.stdout, sys.stderr
 
     def serve(self, confine: Callable[[], None] = lambda: None) -> None:
@@ -199,6 +202,8 @@ class _Child:
         self.namespace.update(given)
         sys.modules[name] = module
         random.seed(seed)
+        self.settings = _settings.current()
+        _deepen()
         try:
             code = compile(code_text, self.filename, "exec", dont_inherit=True)
         except BaseException as error:
@@ -229,6 +234,7 @@ class _Child:
         sys.modules["__main__"] = module
         sys.argv = [self.filename]
         random.seed(seed)
+        _deepen()
         try:
             code = compile(code_text, self.filename, "exec", dont_inherit=True)
         except BaseException as error:
@@ -256,11 +262,11 @@ class _Child:
         os._exit(exit_code)
 
     def go_ahead(self, calls: List[Any]) -> None:
-        """Make the foreseen calls, up to the first after which the tests may do something else."""
+        """Make the prefetched calls, up to the first after which the tests may do something else."""
         for call in calls:
             try:
                 reply = self.answer(["call", *call], self.ahead)
-            except OSError:  # the candidate has closed the pipe, whereupon it is judged without foresight
+            except OSError:  # the candidate has closed the pipe, whereupon it is judged without them
                 break
             if reply[0] != "answer" or self.kept:
                 break
@@ -279,19 +285,16 @@ class _Child:
             self.write(fd, reply)
         return reply
 
-    def on_call(self, target: Any, args: List[Any], kwargs: Dict[str, Any]) -> List[Any]:
+    def on_call(self, target: Any, encoded: List[Any], names: List[str]) -> List[Any]:
         function = self.look_up(target) if type(target) is str else self.kept[target]
-        values = [_codec.decode(a, self.remote) for a in args]
-        named = {name: _codec.decode(a, self.remote) for name, a in kwargs.items()}
-        result = function(*values, **named)
-        after = None
-        if any(type(a) in _MUTABLE for a in args) or kwargs:
-            state = [[self.encode(v) for v in values], {name: self.encode(v) for name, v in named.items()}]
-            after = state if state != [args, kwargs] else None
-        for position, value in enumerate(values):
-            if value is result and type(value) in _IDENTITY:
-                return ["answer", {"argument": position}, after]
-        return ["answer", self.encode(result), after]
+        values = _codec.decode(encoded, self.remote)
+        if names:
+            n = len(values) - len(names)
+            return self.reply(function(*values[:n], **dict(zip(names, values[n:]))))
+        return self.reply(function(*values))
+
+    def reply(self, value: Any) -> List[Any]:
+        return ["answer", self.encode(value), _settings.changes(self.settings)]
 
     def answer_all(self, name: str, calls: List[Any], first: int, how: List[bool]) -> None:
         """Make many calls; each answer goes out at once, lest it is lost with a later call that never returns."""
@@ -302,7 +305,7 @@ class _Child:
             begin = clock()
             try:
                 function = self.look_up(name)
-                result = function(*(args if is_plain else [_codec.decode(a, self.remote) for a in args]))
+                result = function(*(args if is_plain else _codec.decode(args, self.remote)))
                 if is_iterable and hasattr(type(result), "__next__"):
                     result = list(result)
                 reply = ["answer", number, self.encode(result)]
@@ -318,21 +321,54 @@ class _Child:
                 reply.insert(1, number)
                 self.send(reply)
 
-    def on_next(self, number: int) -> List[Any]:
+    def on_next(self, number: int, is_kept: bool) -> List[Any]:
+        given = self.given.setdefault(number, [])
         for item in self.kept[number]:
-            return ["answer", self.encode(item), None]
-        return ["end"]
+            if is_kept and given[-1:] and self.has_changed(given[-1:]):
+                return ["changed"]
+            reply = self.reply(item)
+            if is_kept and not _codec.is_frozen(reply[1]):
+                given.append((item, reply[1]))
+            return reply
+        return ["changed"] if is_kept and self.has_changed(given) else ["end"]
+
+    def has_changed(self, given: List[Tuple[Any, Any]]) -> bool:
+        """Return whether items are no longer what they were when the judge got them."""
+        return any(repr(self.encode(item)) != repr(before) for item, before in given if "function" not in repr(before))
 
     def on_get(self, names: List[str]) -> List[Any]:
         return ["names", [self.describe(name) for name in names]]
 
-    def on_test(self, source: str, token: str) -> List[Any]:
+    def on_test(self, source: str, token: str, how: Dict[str, Any]) -> List[Any]:
+        """Run tests beside the candidate.
+
+        Args:
+            source: the tests.
+            token: proves that they reached their end.
+            how: `bind` names what they get from the candidate's module, `modules` what they use without importing it,
+                `setup` is run before them in their own module. Without `bind`, they run in the candidate's module.
+        """
         code = compile(source, "<tests>", "exec", dont_inherit=True)
         linecache.cache["<tests>"] = (len(source), None, source.splitlines(True), "<tests>")
         tampered = _changed_builtins()
-        exec(code, self.namespace)
+        exec(code, self.tests_namespace(how) if "bind" in how else self.namespace)
         tampered += _changed_builtins()
         return ["tampered", tampered[:10]] if tampered else ["tested", token]
+
+    def tests_namespace(self, how: Dict[str, Any]) -> Dict[str, Any]:
+        """Return the namespace of tests that have a module of their own."""
+        module = types.ModuleType("tests")
+        sys.modules["tests"] = module
+        namespace = module.__dict__
+        for name, imported in how.get("modules", {}).items():
+            namespace[name] = importlib.import_module(imported)
+        setup = how.get("setup", "")
+        if setup:
+            exec(compile(setup, "<setup>", "exec", dont_inherit=True), namespace)
+        entry_point, *names = how["bind"]
+        namespace[entry_point] = namespace["__entry_point__"] = self.look_up(entry_point)
+        namespace.update((name, self.namespace[name]) for name in names if name in self.namespace)
+        return namespace
 
     def look_up(self, name: str) -> Any:
         if name not in self.namespace:
@@ -357,16 +393,30 @@ class _Child:
             return {"opaque": [type(value).__name__, True, "a value nested too deeply", self.keep(value)]}
 
     def keep(self, value: Any) -> int:
-        """Give the number under which the judge can name a value; what is the judge's own has a negative one."""
-        if isinstance(value, _Remote):
-            return -1 - value.number
+        """Return the number under which the judge can name a value."""
         self.kept.append(value)
         return len(self.kept) - 1
 
-    def remote(self, kind: str, number: int) -> Any:
-        if kind == "own":
-            return self.kept[number]
-        return _RemoteIterator(self, number) if kind == "iterator" else _RemoteFunction(self, number)
+    def remote(self, kind: str, given: Any) -> Any:
+        """Return a function of the tests, or something that was kept here."""
+        if type(given) is int:
+            return self.kept[-1 - given if given < 0 else given]
+        if given[0] == "own":
+            return self.look_up(given[1])
+        if given[0] == "name":
+            value: Any = importlib.import_module(given[1])
+            for part in given[2].split("."):
+                value = getattr(value, part)
+            return value
+        _, code, name, qualname, modules, encoded = given
+        cells, defaults, kwdefaults, used = _codec.decode(encoded, self.remote)
+        namespace = {"__name__": "tests", "__builtins__": builtins, **used}
+        namespace.update((n, importlib.import_module(module)) for n, module in modules.items())
+        closure = tuple(map(_cell, cells))
+        function = types.FunctionType(marshal.loads(code), namespace, name, defaults, closure)  # noqa: S302  # the judge's
+        function.__kwdefaults__, function.__qualname__ = kwdefaults, qualname
+        namespace.setdefault(name, function)
+        return function
 
     def raised(self, error: BaseException) -> List[Any]:
         code_text = self.code_text
@@ -383,50 +433,28 @@ class _Child:
     def encode_error(self, error: BaseException) -> Any:
         try:
             encoded = _codec.encode(error, self.keep)
-            return encoded if len(repr(encoded)) < _TEXT else {"exception": [type(error).__name__, "Exception", []]}
+            if len(repr(encoded)) < _TEXT:
+                return encoded
+            name, bases, _ = encoded["exception"]
+            return {"exception": [name[:100], bases, []]}
         except BaseException:
-            return {"exception": ["Exception", "Exception", []]}
+            return {"exception": ["Exception", ["Exception"], []]}
 
 
-class _Remote:
-    """Something of the test's that the candidate may use: a function or an iterator."""
-
-    def __init__(self, child: _Child, number: int) -> None:
-        self.child = child
-        self.number = number
-
-    def ask(self, message: List[Any]) -> Any:
-        child = self.child
-        child.send(message)
-        while True:
-            reply = child.receive()
-            if reply is None:
-                os._exit(0)
-            if reply[0] == "answer":
-                return _codec.decode(reply[1], child.remote)
-            if reply[0] == "raised":
-                raise _codec.decode(reply[1], child.remote)
-            if reply[0] == "end":
-                raise StopIteration
-            child.answer(reply, child.control)  # the function calls the candidate in its turn
+def _cell(value: Any) -> Any:
+    return (lambda: value).__closure__[0]  # type: ignore[index]
 
 
-class _RemoteFunction(_Remote):
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        encode = self.child.encode
-        return self.ask(["call", self.number, [encode(a) for a in args], {k: encode(a) for k, a in kwargs.items()}])
+def _deepen() -> None:
+    """Let what runs from here on call as deeply as in an interpreter of its own, whatever is below it here."""
+    depth, frame = _MORE_FRAMES, sys._getframe()
+    while frame.f_back is not None:
+        depth, frame = depth + 1, frame.f_back
+    sys.setrecursionlimit(sys.getrecursionlimit() + depth)
 
 
-class _RemoteIterator(_Remote):
-    def __iter__(self) -> "_RemoteIterator":
-        return self
-
-    def __next__(self) -> Any:
-        return self.ask(["next", self.number])
-
-
-_MUTABLE = (list, dict)  # everything but JSON's scalars is one of these on the wire
-_IDENTITY = frozenset({list, dict, set, bytearray})
+#: How many more calls of ours may lie below a candidate's function than below the load of its module.
+_MORE_FRAMES = 8
 _BUILTINS = dict(builtins.__dict__)
 
 

@@ -14,7 +14,7 @@ import signal
 import sys
 import time
 from types import FrameType
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
 
 from codeeval.sandbox import (
     _calls,
@@ -22,6 +22,7 @@ from codeeval.sandbox import (
     _classify,
     _codec,
     _languages,
+    _prefetch,
     _stdio,
     _unittest,
     _warm,
@@ -29,7 +30,6 @@ from codeeval.sandbox import (
 )
 from codeeval.sandbox._box import MAX_S, Box, CallerGone, NoBox, Stop, ZygoteLost, bounds
 from codeeval.sandbox._candidate import VALUE_TEXT, Candidate, bounded
-from codeeval.sandbox._foresight import Foresight
 from codeeval.sandbox._tree import MAX_STARVED
 
 __all__ = ["Judge", "Machine"]
@@ -37,6 +37,8 @@ __all__ = ["Judge", "Machine"]
 _TESTS = "<tests>"
 #: CPU seconds that the tests themselves may use, where the program's own limit isn't larger.
 _JUDGE_CPU_S = 10.0
+#: Texts of tests whose prefetched calls are kept.
+_MOST_TESTS = 4096
 #: How often running tests are interrupted to see whether their time is up or the caller is gone.
 _TICK_S = 0.5
 #: CPU seconds after which tests that can't even be interrupted, in one endless call into C, end with the judge.
@@ -93,7 +95,9 @@ class Judge:
         self.group = group
         self.memory_kills = 0
         self.compiled: Dict[str, Any] = {}
-        self.foresight = Foresight()
+        self.marked_code: Dict[str, Tuple[Any, int]] = {}
+        self.prefetched: Dict[str, List[_prefetch.Call]] = {}
+        "What is prefetched for each text of tests."
         self.builds = _languages.BuildCache()
         self.caches = _languages.CompilerCaches()
         self.compilers = _warm.Compilers(caller_fd, zygote, group)
@@ -149,7 +153,7 @@ class Judge:
         box = self._run(tests, program, check, program["limits"])
         if box.facts.get("misjudged"):
             box.close()
-            self.foresight.give_up(_told(check))
+            check = {**check, "parameters": {**check["parameters"], "prefetch": ""}}
             box = self._run(tests, program, check, program["limits"])
         return self._execution(box, check)
 
@@ -268,6 +272,8 @@ class Judge:
             "peak_memory_bytes": peak,
             "tests": [["0", status == "passed", message] if message else ["0", status == "passed"]],
         }
+        if box.asserts is not None and box.asserts[0] > 1:
+            row["tests"] = _assert_rows(*box.asserts, status == "passed", message)
         if box.tests is not None:
             row["tests"] = _unittest.rows(box.tests, check["names"])
         if facts.hung_up and os.WIFEXITED(wait_status):
@@ -342,6 +348,20 @@ class Judge:
             self.is_worn = True
             box.stop(expired="judge")
 
+    def calls(self, check: Dict[str, Any], seed: int, modules: Dict[str, Any]) -> List[_prefetch.Call]:
+        """Return the calls that are prefetched for these tests."""
+        program = check["parameters"].get("prefetch")
+        if not program:
+            return []
+        text = "%s\n%s\n%s" % (check["setup"], program, check["source"])
+        calls = self.prefetched.get(text)
+        if calls is None:
+            if len(self.prefetched) >= _MOST_TESTS:
+                self.prefetched.clear()
+            calls = _prefetch.calls_of(program, check["setup"], check["entry_point"], seed, modules, self.code)
+            self.prefetched[text] = calls
+        return calls
+
     def code(self, source: str, name: str) -> Any:
         """Compile trusted code, once per text."""
         code = self.compiled.get(source)
@@ -350,6 +370,16 @@ class Judge:
                 self.compiled.clear()
             code = self.compiled[source] = compile(source, name, "exec", dont_inherit=True)
         return code
+
+    def marked(self, source: str) -> Tuple[Any, int]:
+        """Compile tests so that they report each top-level assert that held; return the code and their number."""
+        marked = self.marked_code.get(source)
+        if marked is None:
+            if len(self.marked_code) >= _MOST_TESTS:
+                self.marked_code.clear()
+            tree, n_asserts = _marked(source)
+            marked = self.marked_code[source] = compile(tree, _TESTS, "exec", dont_inherit=True), n_asserts
+        return marked
 
     def _explain(self, error: BaseException, check: Dict[str, Any], box: Box) -> str:
         """Say in one line what failed; what can't be told does not keep it from having failed."""
@@ -396,53 +426,50 @@ def _strength(program: Dict[str, Any]) -> str:
 # ------------------------------------------------------------------------------------------------ split judging
 
 
-def _send(box: Box, program: Dict[str, Any], foreseen: Optional[Sequence[Any]] = ()) -> None:
+def _send(box: Box, program: Dict[str, Any], prefetched: Optional[Sequence[Any]] = ()) -> None:
     """Hand the candidate to the child, with the calls that it is to make unasked; None runs it as a whole program."""
     main = program["main"]
     # Several processes may start each other from the file that the program lies in.
-    calls = {"file": box.limits["processes"] > 1} if foreseen is None else list(foreseen)
+    calls = {"file": box.limits["processes"] > 1} if prefetched is None else list(prefetched)
     box.send([program["files"][main], main, program["seed"], calls])
 
 
 def _run_split(judge: Judge, box: Box, check: Dict[str, Any], program: Dict[str, Any]) -> None:
     """Run the tests here, with the candidate's functions as proxies."""
-    tests = check["source"]
-    wanted = list(check["names"]) + list(check["modules"])
-    # What the tests read from the candidate's module, they read before they call anything.
-    foreseen = [] if wanted else judge.foresight.calls(_told(check), check["entry_point"])
-    _send(box, program, foreseen)
-    candidate = Candidate(box, foreseen)
-    namespace: Dict[str, Any] = {"__name__": "tests"}
+    modules = {name: importlib.import_module(module) for name, module in check["modules"].items()}
+    calls = judge.calls(check, program["seed"], modules)
+    _send(box, program, calls)
+    exact, is_promised = frozenset(check["parameters"].get("reads", ())), bool(check.get("promised"))
+    candidate = Candidate(box, calls, exact, is_promised)
+    namespace: Dict[str, Any] = {"__name__": "tests", **modules}
     if check["setup"]:
         exec(judge.code(check["setup"], "<setup>"), namespace)
-    namespace[check["entry_point"]] = candidate.function(check["entry_point"], check["entry_point"])
-    if wanted:
-        for name, (kind, *value) in zip(wanted, candidate.get(wanted)):
-            module = check["modules"].get(name)
-            if kind == "module" and value[0] == module:
-                namespace[name] = importlib.import_module(module)
-            elif kind == "value":
-                decoded = candidate.decode(value[0])
-                namespace[name] = candidate.function(name, name) if callable(decoded) else decoded
+    entry_point = check["entry_point"]
+    namespace[entry_point] = namespace["__entry_point__"] = candidate.function(entry_point, entry_point)
+    for name, (kind, *value) in zip(check["names"], candidate.get(check["names"]) if check["names"] else ()):
+        if kind == "value":
+            decoded = candidate.decode(value[0])
+            namespace[name] = candidate.function(name, name) if callable(decoded) else decoded
+    code, n_asserts = judge.marked(check["source"])
+    box.asserts = (n_asserts, set())
+    namespace["__reached__"] = box.asserts[1].add
     random.seed(program["seed"])
-    try:
-        exec(judge.code(tests, _TESTS), namespace)
-    finally:
-        judge.foresight.learn(_told(check), candidate.made[: candidate.n_free])
+    exec(code, namespace)
     candidate.finish()
-
-
-def _told(check: Dict[str, Any]) -> str:
-    """Give all that decides which calls the tests make: what is run before them may call the candidate too."""
-    return "%s\n%s" % (check["setup"], check["source"]) if check["setup"] else str(check["source"])
 
 
 def _run_same_box(judge: Judge, box: Box, check: Dict[str, Any], program: Dict[str, Any]) -> None:
     """Have the child run the tests after the candidate, and hear from it that it reached their end."""
     _send(box, program)
     token = "%032x" % random.SystemRandom().getrandbits(128)
-    candidate = Candidate(box)
-    reply = candidate.ask(["test", check.get("source", ""), token], expects=("tested", "tampered"))
+    how: Dict[str, Any] = {}
+    if check["kind"] == "script" and not check["parameters"].get("shared"):
+        how = {
+            "bind": [check["entry_point"], *check["names"]],
+            "modules": dict(check["modules"]),
+            "setup": check["setup"],
+        }
+    reply = Candidate(box).ask(["test", check.get("source", ""), token, how], expects=("tested", "tampered"))
     if reply[0] == "tampered":
         box.stop(violation="changed Python's builtins: %s" % str(reply[1]))
     if reply != ["tested", token]:
@@ -467,6 +494,50 @@ _BATCHES: Dict[Tuple[str, str], Callable[[Judge, Dict[str, Any]], Dict[str, Any]
 
 
 # ------------------------------------------------------------------------------------------------ reporting
+
+
+def _marked(source: str) -> Tuple[Any, int]:
+    """Return the syntax tree of tests with a report behind each top-level assert, and how many there are."""
+    import ast
+
+    tree = ast.parse(source)
+    bodies = [tree.body, *(n.body for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == "check")]
+    n_asserts = 0
+    for body in bodies:
+        for position in range(len(body) - 1, -1, -1):
+            if isinstance(body[position], ast.Assert):
+                n_asserts += 1
+    number = 0
+    for body in bodies:
+        position = 0
+        while position < len(body):
+            node = body[position]
+            position += 1
+            if isinstance(node, ast.Assert):
+                call = ast.parse("__reached__(%d)" % number, mode="eval").body
+                report = ast.Expr(value=call)
+                for inner in ast.walk(report):
+                    ast.copy_location(inner, node)
+                body.insert(position, report)
+                position += 1
+                number += 1
+    return tree, n_asserts
+
+
+def _assert_rows(n_asserts: int, reached: Set[int], passed: bool, message: str) -> List[List[Any]]:
+    """Return what is known of each top-level assert; of one that was not reached only where the tests failed."""
+    rows: List[List[Any]] = []
+    told = False
+    for number in range(n_asserts):
+        if number in reached:
+            rows.append([str(number), True])
+        elif not passed:
+            rows.append([str(number), False, _NOT_REACHED if told else message] if message else [str(number), False])
+            told = True
+    return rows
+
+
+_NOT_REACHED = "was not reached"
 
 
 _asserts: Dict[str, List[Tuple[int, int, str]]] = {}

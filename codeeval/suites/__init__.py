@@ -10,7 +10,7 @@ expected one.
 from codeeval.suites.base import Suite, Task
 from codeeval.suites.calls import CallSuite
 from codeeval.suites.oracle import Oracle
-from codeeval.suites.script import ScriptSuite, script_strength
+from codeeval.suites.script import ScriptSuite
 from codeeval.suites.source import SourceSuite
 from codeeval.suites.stdio import StdioSuite
 from codeeval.suites.unittest import UnittestSuite
@@ -24,5 +24,4 @@ __all__ = [
     "Suite",
     "Task",
     "UnittestSuite",
-    "script_strength",
 ]

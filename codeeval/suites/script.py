@@ -1,16 +1,16 @@
 """ScriptSuite: tests that are Python code.
 
-It reads their syntax tree once to see whether they can be judged *split* (the tests run apart and only call the
-candidate) or need the *same box* (they share more than values with it).
+It reads their syntax tree once to prove that they can be judged *split* (the tests run apart and only call the
+candidate). Tests for which there is no proof need the *same box*: they run beside the candidate.
 """
 
 from __future__ import annotations
 
 import ast
 import builtins
+import dataclasses
 import difflib
 import functools
-import re
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -19,9 +19,11 @@ from typing import Any
 
 from codeeval.errors import InvalidProblem
 from codeeval.program import Check, Limits, Program, Strength
+from codeeval.suites import _prefetch
+from codeeval.suites._fragment import Outside, Proof, prove
 from codeeval.suites.base import MAIN, Task
 
-__all__ = ["ScriptSuite", "script_strength"]
+__all__ = ["ScriptSuite"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,9 +37,19 @@ class ScriptSuite:
     "The tests, as they run: a `check(entry_point)` call is part of them."
     entry_point: str
     setup: str = ""
-    strength: Strength = Strength.SPLIT
+    strength: Strength = Strength.SAME_BOX
+    promised: bool = False
+    "Whether it is split because the author says so, without a proof."
+    strength_reason: str = ""
+    "Why these tests are not proven: the first line that is outside, and how to write it so that it is inside."
     names: tuple[str, ...] = ()
     modules: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    shared: bool = False
+    "Whether tests and candidate need one namespace: the tests bind a name that the candidate reads."
+    reads: tuple[str, ...] = ()
+    "Properties of answers that the tests read and that not every copy has; see `Proof.reads`."
+    prefetch: str = field(default="", repr=False)
+    "A program that makes the calls which the tests make whatever a candidate answers; empty: none are known."
 
     @classmethod
     def of(
@@ -72,26 +84,36 @@ class ScriptSuite:
         except (SyntaxError, ValueError) as error:
             raise InvalidProblem(f"the tests are not Python: {error}") from error
         source = test
-        if _defines(tree, "check") and entry_point != "check":
-            source = f"{test}\ncheck({entry_point})\n"
+        if _is_wrapped(tree, entry_point):
+            source = f"{test}\ncheck({entry_point if entry_point != 'check' else '__entry_point__'})\n"
         else:
             _refuse_idle(tree, entry_point)
         setup = prompt if _is_python(prompt) else ""
-        free = _free_names(source) - {entry_point}
-        modules: dict[str, str] = {}
-        if free:  # rarely: most tests read nothing from the candidate but its entry point
-            free -= _bound_names(setup)
-            imports = _imports(canonical_solution or "") | _imports(setup)
-            modules = {n: imports.get(n, n) for n in sorted(free) if n in imports or n in sys.stdlib_module_names}
-        names = tuple(sorted(free - set(modules)))
+        names, modules = _needs(source, entry_point, setup, canonical_solution or "")
+        shared = not (_bound_names(source) - {"check"}).isdisjoint(
+            _read_names(canonical_solution or setup) - {entry_point}
+        )
+        proof = _prove(source, entry_point, setup, names, modules, shared)
+        if isinstance(proof, Proof) and not proof.n_calls:
+            raise InvalidProblem(
+                f"the tests never call {entry_point!r}, so every candidate would pass; give loops and tables something "
+                "to loop over"
+            )
+        proven = isinstance(proof, Proof)
         return cls(
             source=source,
             entry_point=entry_point,
             setup=setup,
-            strength=strength
-            or script_strength(test, names=names, canonical_solution=canonical_solution or "", prompt=prompt),
+            strength=strength or (Strength.SPLIT if proven else Strength.SAME_BOX),
+            promised=strength is Strength.SPLIT and not proven,
+            strength_reason="" if proven else str(proof),
             names=names,
             modules=MappingProxyType(modules),
+            shared=shared,
+            reads=tuple(sorted(proof.reads)) if isinstance(proof, Proof) else (),
+            prefetch=_prefetch.calls_only(_parse(source), entry_point=entry_point, proof=proof)
+            if isinstance(proof, Proof)
+            else "",
         )
 
     def program(self, code: str, *, problem: Task, limits: Limits) -> Program:
@@ -104,58 +126,61 @@ class ScriptSuite:
             entry_point=self.entry_point,
             names=self.names,
             modules=self.modules,
+            promised=self.promised,
+            parameters=MappingProxyType(self.parameters()),
         )
         return Program(
             files={MAIN: problem.assemble(code)}, main=MAIN, language=problem.language, limits=limits, check=check
         )
 
+    def parameters(self) -> dict[str, Any]:
+        """Return what the judge must know of these tests beside their text; see `Check.parameters`."""
+        if self.strength is Strength.SAME_BOX:
+            return {"shared": True} if self.shared else {}
+        known = {"reads": list(self.reads), "prefetch": self.prefetch}
+        return {name: value for name, value in known.items() if value}
+
     def __reduce__(self) -> tuple[Any, ...]:
-        fields = {name: getattr(self, name) for name in ("source", "entry_point", "setup", "strength", "names")}
+        fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name != "modules"}
         return _rebuild, (fields, dict(self.modules))
 
 
-def script_strength(
-    source: str, *, names: tuple[str, ...] = (), canonical_solution: str = "", prompt: str = ""
-) -> Strength:
-    """Say whether tests can be judged split, from their syntax tree, the canonical solution's and the prompt's.
-
-    They need the same box where they share more than values with the candidate: its classes or their own, patched
-    names, the state of a random generator, captured output, files, or the candidate's own introspection.
-
-    Args:
-        source: the tests.
-        names: names that the tests read from the candidate's module.
-        canonical_solution: the reference program; its classes can't leave the box.
-        prompt: what a candidate continues; neither can the classes that it defines or begins.
-    """
-    shared = _SHARED_NAMES | _classes(canonical_solution) | _begun_classes(prompt)
-    if not shared.isdisjoint(names):
-        return Strength.SAME_BOX
-    for node in ast.walk(_parse(source)):
-        if isinstance(node, ast.Import):
-            if any(alias.name.partition(".")[0] not in _VALUE_MODULES for alias in node.names):
-                return Strength.SAME_BOX
-        elif isinstance(node, ast.ImportFrom):
-            if node.level or (node.module or "").partition(".")[0] not in _VALUE_MODULES:
-                return Strength.SAME_BOX
-        elif isinstance(node, ast.ClassDef) or (isinstance(node, ast.Attribute) and node.attr in _SHARED_ATTRIBUTES):
-            return Strength.SAME_BOX
-        elif isinstance(node, ast.Name) and node.id in shared:
-            return Strength.SAME_BOX
-    return Strength.SPLIT
+def _prove(
+    source: str, entry_point: str, setup: str, names: tuple[str, ...], modules: Mapping[str, str], shared: bool
+) -> Proof | Outside:
+    """Prove that tests may be judged split, or return why there is no proof."""
+    if shared:
+        return Outside(
+            "candidate's names", 1, "the tests bind a name that the candidate reads", "pass it as an argument"
+        )
+    try:
+        return prove(_parse(source), entry_point=entry_point, setup=_parse(setup) if setup else None, modules=modules)
+    except Outside as outside:
+        return outside
 
 
-#: Modules that tests may use apart from the candidate: they compute on values and hold no state that both must see.
-_VALUE_MODULES = frozenset(
-    "array bisect cmath collections copy dataclasses datetime decimal enum fractions functools heapq itertools json "
-    "math numbers numpy operator random re statistics string textwrap time typing unicodedata zlib hashlib".split()
-)
-#: `random.seed` makes both sides draw from one stream; the others look into the candidate itself.
-_SHARED_ATTRIBUTES = frozenset(
-    "seed setstate getstate __code__ __globals__ __doc__ __annotations__ __closure__ __defaults__ __wrapped__ __dict__ "
-    "cache_info cache_clear".split()
-)
-_SHARED_NAMES = frozenset("globals vars open input exec eval compile __import__ getattr setattr".split())
+def _needs(
+    source: str, entry_point: str, setup: str, canonical_solution: str
+) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Return the names that tests need from the candidate's module, and those that are modules."""
+    free = _free_names(source) - {entry_point, "__entry_point__"}
+    if not free:  # rarely: most tests read nothing from the candidate but its entry point
+        return (), {}
+    free -= _bound_names(setup)
+    imports = _imports(canonical_solution) | _imports(setup)
+    modules = {n: imports.get(n, n) for n in sorted(free) if n in imports or n in sys.stdlib_module_names}
+    return tuple(sorted(free - set(modules))), modules
+
+
+def _is_wrapped(tree: ast.Module, entry_point: str) -> bool:
+    """Return whether the tests are a function `check(candidate)`, which is yet to be called."""
+    checks = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "check"]
+    if not checks:
+        return False
+    if entry_point != "check":
+        return True
+    parameters = checks[-1].args
+    return len(parameters.posonlyargs + parameters.args) - len(parameters.defaults) == 1
 
 
 def _refuse_idle(tree: ast.Module, entry_point: str) -> None:
@@ -175,10 +200,6 @@ def _refuse_idle(tree: ast.Module, entry_point: str) -> None:
         )
     if not any(isinstance(n, ast.Name) and n.id == entry_point for n in ast.walk(tree)):
         raise InvalidProblem(f"the tests never use the entry point {entry_point!r}")
-
-
-def _defines(tree: ast.Module, name: str) -> bool:
-    return any(isinstance(node, ast.FunctionDef) and node.name == name for node in tree.body)
 
 
 def _is_passive(node: ast.stmt) -> bool:
@@ -224,26 +245,18 @@ def _imports(source: str) -> dict[str, str]:
     return found
 
 
-def _classes(source: str) -> set[str]:
-    """Give the classes that a program defines at its top level."""
+def _bound_names(source: str) -> set[str]:
+    """Return every name that a program binds at its top level."""
     if not source or not _is_python(source):
         return set()
-    return {node.name for node in _parse(source).body if isinstance(node, ast.ClassDef)}
-
-
-def _begun_classes(prompt: str) -> set[str]:
-    """Give the classes of a prompt, which may end in the middle of one."""
-    return set(_CLASS_HEAD.findall(prompt)) if "class" in prompt else set()
-
-
-_CLASS_HEAD = re.compile(r"^class[ \t]+(\w+)[ \t]*[(:\[]", re.MULTILINE)
-
-
-def _bound_names(source: str) -> set[str]:
-    """Give every name that a program binds at its top level."""
-    if not source:
-        return set()
     return {name for node in _parse(source).body for name in _bindings(node)}
+
+
+def _read_names(source: str) -> set[str]:
+    """Return the names that a program reads but neither defines nor finds among the builtins."""
+    if not source or not _is_python(source):
+        return set()
+    return _free_names(source)
 
 
 def _bindings(node: ast.AST) -> Iterator[str]:

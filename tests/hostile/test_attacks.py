@@ -358,8 +358,8 @@ ATTACKS = {
         (TAMPERED,),
         strengths=split,
     ),
-    "forged_mutation": Attack(
-        "an answer can't rewrite more than its arguments",
+    "forged_settings": Attack(
+        "settings that are none are damage",
         "import os, struct, json\nt = json.dumps(['answer', 2, [[{'tuple': 0}], 5]]).encode()\n"
         "os.write(3, struct.pack('!i', len(t)) + t)\ndef f(x): return 2",
         (TAMPERED,),

@@ -30,7 +30,6 @@ def say(*message):
 ATTACKS = {
     "equals everything": "class Y:\n  __eq__ = lambda s, o: True\n  __hash__ = lambda s: 0\ndef f(x): return Y()",
     "int subclass that equals": "class Y(int):\n  __eq__ = lambda s, o: True\ndef f(x): return Y(5)",
-    "int subclass of the right value": "class Y(int): pass\ndef f(x): return Y(10 * x)",
     "str subclass": "class Y(str):\n  __eq__ = lambda s, o: True\n  __hash__ = str.__hash__\ndef f(x): return Y('0')",
     "list subclass": "class Y(list):\n  __eq__ = lambda s, o: True\ndef f(x): return Y()",
     "patched builtins": "import builtins\nbuiltins.all = builtins.any = lambda *a: True\nbuiltins.len = lambda x: 0\n"

@@ -1,7 +1,4 @@
-"""Attacks of a child that was told its calls beforehand: none passes, and none learns an answer from what it was told.
-
-An honest candidate comes first, twice, so that the judge knows the calls of the tests.
-"""
+"""Attacks of a child that gets its calls with its code: none passes, and none learns an answer from these calls."""
 
 from __future__ import annotations
 
@@ -142,10 +139,6 @@ FED_BACK = {
     "by_a_decorator": (SWAP, "def d(g): return g(f('aB'))\n@d\ndef v(y): return f(y)\nassert v == 'aB'"),
     "by_occurring": (SWAP, "assert f('aB') == 'x' or f('Ab') == 'aB'"),
     "by_a_filter": (SWAP, "assert [f(y) for y in ['aB', 'Ab'] if f(y) == 'aB'] == ['aB']"),
-    "by_mutation": (
-        "def f(x):\n  x.sort()\n  return x[0]",
-        "x = [3, 1]\nf(x)\nassert x == [1, 3]\nassert f(x) == 1",
-    ),
 }
 
 
