@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fuzz_draft import Draft, Function, rule
+from fuzz_draft import Draft, bracketed, rule
 
 __all__ = ["enter"]
 
@@ -118,11 +118,8 @@ def _table(d: Draft, read: object) -> None:
     form = d.one(*["assert %s == want"] * 5, "assert want == %s", "got = %s; assert got == want", "assert not %s != want",
                  "if %s != want: raise AssertionError", "got = %s\nassert got == want, (got, want)", "assert %s == want, str(want)",
                  "assert %s == want; print('ok')", "ok = %s == want\nassert ok")  # fmt: skip
-    if any(w in expression for w in (" if ", " or ", " and ", "not ", "lambda", " in ", " is ", " < ", " > ", "==", " <", "!=")):
-        expression = f"({expression})"
+    expression = bracketed(expression)
     lines = (form % expression).replace("want", want).splitlines()
-    first = lines[0].replace(want, f"__want({n}, {expression})") if False else None
-    del first
     d.put(f"__rec({n}, {expression})", lines[0])
     for line in lines[1:]:
         d.put("pass", line)

@@ -7,7 +7,7 @@ aliases and changes they contain. Some get one flaw: an expected value that is s
 
 from __future__ import annotations
 
-import collections
+import ast
 import contextlib
 import fractions
 import io
@@ -20,7 +20,7 @@ from typing import Any
 from fuzz_oracles import Case
 from fuzz_specs import Spec, value
 
-__all__ = ["RULES", "Block", "Draft", "Function", "literal", "other", "rule"]
+__all__ = ["RULES", "Block", "Draft", "Function", "bracketed", "literal", "other", "rule"]
 
 
 Block = Callable[["Draft"], bool | None]
@@ -56,6 +56,16 @@ def literal(value: Any) -> str | None:  # noqa: PLR0911
         text = ", ".join(items) + comma
         return f"[{text}]" if kind is list else f"({text})"
     return None
+
+
+def bracketed(expression: str) -> str:
+    """Return an expression with brackets around it where it needs them inside of another."""
+    try:
+        node = ast.parse(expression, mode="eval").body
+    except SyntaxError:
+        return expression
+    simple = ast.Call | ast.Name | ast.Constant | ast.Subscript | ast.Attribute | ast.List | ast.Dict | ast.ListComp
+    return expression if isinstance(node, simple) else f"({expression})"
 
 
 def other(rng: random.Random, value: Any) -> Any:  # noqa: PLR0911
@@ -297,7 +307,7 @@ class Draft:
             return f"assert ({expression}) is not None"
         if "Fraction(" in text:
             self.head("from fractions import Fraction")
-        bare = f"({expression})" if re.search(r" (and|or|if|in|not|is|==|<|lambda)|lambda", expression) else expression
+        bare = bracketed(expression)
         if form < 0.46:
             self.use("assert: ==")
             return f"assert {bare} == {text}"
@@ -309,7 +319,7 @@ class Draft:
             return f"assert {bare} != {literal(other(rng, value)) or 0}"
         if form < 0.59:
             self.use("assert: in")
-            return f"assert {bare} in {rng.choice(['[%s, %s]', '(%s, %s)'])}" % (text, literal(other(rng, value)))
+            return f"assert {bare} in " + rng.choice(["[%s, %s]", "(%s, %s)"]) % (text, literal(other(rng, value)))
         if form < 0.61:
             self.use("assert: not in")
             return f"assert {bare} not in [{literal(other(rng, value))}, 'none']"
@@ -434,8 +444,6 @@ class Draft:
     def finished(self) -> Case | None:
         """Run the draft with the reference; give the tests with what was expected, or None where they make no sense."""
         head = "".join(f"{line}\n" for line in self.heads)
-        if self.is_unquotable():
-            return None
         text = head + "".join("    " * depth + draft + "\n" for depth, draft, _ in self.lines)
         is_whole = self.run(text)
         if not is_whole and self.rng.random() < 0.9:
@@ -452,24 +460,14 @@ class Draft:
         source = head + body.replace("\n    pass\n", "\n").replace("\npass\n", "\n")
         try:
             compile(source, "tests", "exec")
-        except SyntaxError:
+        except SyntaxError:  # an empty block, or an f-string with quotes that only newer Pythons take
             source = head + body
             try:
                 compile(source, "tests", "exec")
-            except SyntaxError as error:
-                raise SyntaxError(f"{error}:\n{source}") from error
+            except SyntaxError:
+                return None
         canonical = re.sub(r"\b_ref\b", self.entry, self.spec.source)
         return Case(tests=source, entry_point=self.entry, prompt=self.spec.helper, canonical=canonical)
-
-    def is_unquotable(self) -> bool:
-        """Return whether an f-string holds quotes of its own kind, which only newer Pythons take."""
-        for _, line, _ in self.lines:
-            if "f'" in line:
-                try:
-                    compile(line.strip().rstrip(":"), "line", "exec")
-                except SyntaxError:
-                    return True
-        return False
 
     def forgets(self, line: str) -> bool:
         """Say whether the tests forget an import that the canonical solution has."""
@@ -500,8 +498,8 @@ class Draft:
             exec(self.spec.helper, namespace)
             namespace[self.entry] = candidate["_ref"]
             code = compile(text, "draft", "exec")
-        except SyntaxError as error:
-            raise SyntaxError(f"{error}:\n{text}") from error
+        except SyntaxError:
+            return False
         function = namespace[self.entry]
         try:
             with contextlib.redirect_stdout(io.StringIO()):

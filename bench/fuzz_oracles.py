@@ -68,6 +68,7 @@ class Oracle:
         for process in self._processes.values():
             process.stdin.close()
             process.wait(10)
+            process.stdout.close()
 
     def judge(self, case: Case, code: str) -> Verdict:
         """Return what becomes of a candidate's module under the tests."""
