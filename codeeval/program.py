@@ -232,6 +232,9 @@ class Execution:
     answers: str = ""
     "What each call gave, in the codec's JSON, where the comparison is `record`."
     strength: Strength = Strength.SAME_BOX
+    uncarried: str = ""
+    """The type of an answer that could not be carried to the tests, where they failed in split judging: the answer may be
+    right in plain Python."""
     message: str = ""
     "One line that says what happened."
 
@@ -290,6 +293,7 @@ _PLAIN_FIELDS: dict[str, Any] = {
     "stderr": "",
     "truncated": False,
     "answers": "",
+    "uncarried": "",
     "message": "",
 }
 

@@ -33,6 +33,8 @@ class Wall:
         return len(self.kept) - 1
 
     def remote(self, kind: str, number: int) -> Any:
+        if kind == "opaque":
+            return None
         if type(number) is not int:
             raise ValueError("a reference to nothing")
         return self.kept[number] if kind == "own" else (kind, number)

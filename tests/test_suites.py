@@ -217,4 +217,5 @@ def test_tests_that_need_an_object_of_the_candidates_say_how_to_get_it() -> None
         execution = executor.run(problem.suites["tests"].program(code, problem=problem, limits=Limits()))
 
     assert not execution.passed
-    assert execution.message.endswith("; tests that need such an object itself take strength='same box'")
+    assert execution.uncarried == "SimpleNamespace"
+    assert execution.message.endswith("; if it is right, give the problem strength='same box'")

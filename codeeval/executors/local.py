@@ -531,7 +531,7 @@ class _Shift:
         del self.busy[worker.connection]
         self.crew.dismiss(worker, kill=True)
         if code == ENDLESS or (code == 0 and ENDLESS_NOTE in cause):
-            budget_s = max(10.0, program.limits.cpu_s)
+            budget_s = program.limits.cpu_s
             message = f"judge: the tests were not through with the answers in {budget_s:g} CPU seconds, within one call"
             yield index, _without_verdict(Status.TIMED_OUT, program, message)
             return

@@ -123,8 +123,14 @@ class Box:
         self.started = self.heard = False
         self.tree_cpu_s, self.tree_bytes = 0.0, 0
         self.trace = ""
+        self.judge_began_s = time.process_time()
+        "What our own clock said when the tests began."
+        self.seen_cpu_s = 0.0
+        "The child's CPU seconds, when they were looked at last."
         #: Name → what is known of a test, where there are several: whether it passed, and what went wrong.
         self.tests: Optional[Dict[str, List[Any]]] = None
+        self.uncarried = ""
+        "The type of the last answer that the codec does not carry."
         #: How many top-level asserts the tests have, and which of them held.
         self.asserts: Optional[Tuple[int, Set[int]]] = None
         self.last: Optional[Tuple[str, Tuple[Any, ...], Dict[str, Any], Any]] = None
@@ -416,8 +422,8 @@ class Box:
                 raise ZygoteLost(started=False)
             self.next_look = now + _LOOK_S
             return
-        cpu_s = self.clock()
-        left_s = self.limits["cpu_s"] - cpu_s
+        cpu_s = self.seen_cpu_s = self.clock()
+        left_s = self.limits["cpu_s"] - cpu_s - self.judge_cpu_s()
         if left_s <= 0:
             self.stop(expired="cpu")
         if now >= self.wall_deadline:
@@ -443,6 +449,10 @@ class Box:
         self.facts["starved_s"] = starved_s
         wall_s = self.limits["wall_s"]
         self.wall_deadline = self.begin + wall_s + min(starved_s, MAX_STARVED * wall_s)
+
+    def judge_cpu_s(self) -> float:
+        """Return the CPU seconds that the tests have used here; they count as the candidate's."""
+        return time.process_time() - self.judge_began_s
 
     def clock(self) -> float:
         """Give the CPU seconds of the child, or of all its processes where it may have several."""

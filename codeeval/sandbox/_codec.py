@@ -151,7 +151,8 @@ def decode(data: Any, remote: Remote, exact: FrozenSet[str] = frozenset()) -> An
     Args:
         data: what `encode` gave on the other side, or anything else.
         remote: gives the stand-in for an object that stayed there, from its kind (`function`, `iterator`) and number;
-            for `own`, the object that this side exported under that number.
+            for `own`, the object that this side exported under that number. It is also called with `opaque` and the
+            name of a type for each value that is not carried.
         exact: properties (`type`, `order`) for which only exact copies count.
 
     Raises:
@@ -582,13 +583,17 @@ def _reference(data: Any, r: Decoding) -> Any:
 def _subclass(data: Any, r: Decoding) -> Any:
     name, value = data
     base = _decode(value, r)
-    return Opaque(_text(name), bool(base), repr(base)[:200], -1) if "type" in r.exact else base
+    if "type" not in r.exact:
+        return base
+    r.remote("opaque", name)
+    return Opaque(_text(name), bool(base), repr(base)[:200], -1)
 
 
 def _disordered(data: Any, r: Decoding) -> Any:
     value = _decode(data, r)
     if "order" not in r.exact:
         return value
+    r.remote("opaque", type(value).__name__)
     return Opaque(type(value).__name__, bool(value), "a set whose order can't be carried", -1)
 
 
@@ -722,6 +727,7 @@ def _decode_ordereddict(d: Any, r: Decoding) -> Any:
 
 
 def _opaque_value(d: Any, r: Decoding) -> Opaque:
+    r.remote("opaque", d[0])
     return Opaque(_text(d[0]), bool(d[1]), _text(d[2]), int(d[3]))
 
 

@@ -10,6 +10,7 @@ import faulthandler
 import importlib
 import os
 import random
+import resource
 import signal
 import sys
 import time
@@ -35,14 +36,14 @@ from codeeval.sandbox._tree import MAX_STARVED
 __all__ = ["Judge", "Machine"]
 
 _TESTS = "<tests>"
-#: CPU seconds that the tests themselves may use, where the program's own limit isn't larger.
-_JUDGE_CPU_S = 10.0
 #: Texts of tests whose prefetched calls are kept.
 _MOST_TESTS = 4096
 #: How often running tests are interrupted to see whether their time is up or the caller is gone.
 _TICK_S = 0.5
 #: CPU seconds after which tests that can't even be interrupted, in one endless call into C, end with the judge.
 _LAST_TICK_S = 2.0
+_PAGE = resource.getpagesize()
+_MAX_RLIMIT = (1 << 63) - 1
 
 
 #: Runs the tests of a check against a program (judge, box, check, program) and raises where they don't hold.
@@ -53,7 +54,8 @@ class Machine:
     """What the kernel says of this machine and of our share of it; zeros where it does not say."""
 
     def __init__(self) -> None:
-        self.schedule, self.memory = (_opened("/proc/" + name) for name in ("self/schedstat", "vmstat"))
+        names = ("self/schedstat", "vmstat", "self/statm")
+        self.schedule, self.memory, self.sizes = (_opened("/proc/" + name) for name in names)
         self.kills = self._count_kills()
 
     def waited_s(self) -> float:
@@ -62,6 +64,13 @@ class Machine:
             return int(os.pread(self.schedule, 100, 0).split()[1]) / 1e9
         except (OSError, IndexError, ValueError):
             return 0.0
+
+    def data_bytes(self) -> int:
+        """Return the private writable memory of this process."""
+        try:
+            return int(os.pread(self.sizes, 200, 0).split()[5]) * _PAGE
+        except (OSError, IndexError, ValueError):
+            return 0
 
     def has_killed(self) -> bool:
         """Say whether the kernel has killed any process for want of memory since this was asked last."""
@@ -92,6 +101,7 @@ class Judge:
         self.caller_fd = caller_fd
         self.zygote = zygote
         self.machine = machine
+        self.own_memory = resource.getrlimit(resource.RLIMIT_DATA)
         self.group = group
         self.memory_kills = 0
         self.compiled: Dict[str, Any] = {}
@@ -105,7 +115,6 @@ class Judge:
         #: Tests were interrupted at some point or other, which may have been in the middle of an import.
         self.is_worn = False
         self.box: Optional[Box] = None
-        self.cpu_deadline = 0.0
         self.budget_s = 0.0
         self.waited_s = 0.0
         signal.signal(signal.SIGALRM, self._tick)
@@ -227,12 +236,14 @@ class Judge:
             self._begin(box)
             depth = sys.getrecursionlimit()
             try:
+                self._bound_own_memory(limits["memory_bytes"])
                 # What tests set for themselves, the precision of decimals say, is not the next ones'.
                 contextvars.Context().run(tests, self, box, check, program)
                 outcome["passed"] = True
             finally:
                 self.box = None
                 signal.setitimer(signal.ITIMER_REAL, 0)
+                self._bound_own_memory(None)
                 sys.setrecursionlimit(depth)
         except Stop:
             pass  # the box knows why
@@ -242,6 +253,7 @@ class Judge:
             raise
         except BaseException as error:  # the tests' own exceptions, and the candidate's that passed through them
             outcome["raised_type"] = type(error).__name__
+            self.is_worn = self.is_worn or isinstance(error, MemoryError)  # it may be ours, and our memory torn
             outcome["raised"] = self._explain(error, check, box)
         if not box.stopped:  # tests may have caught what ended them; the box's own facts count then
             box.facts.update(outcome)
@@ -281,6 +293,8 @@ class Judge:
         elif facts.hung_up:
             row["signal"] = os.WTERMSIG(wait_status)
         out, err = (box.output[fd].decode("utf-8", "replace") for fd in (box.out, box.err))
+        if box.uncarried and status == "failed":
+            row["uncarried"] = box.uncarried
         if box.trace and message:
             err += "Traceback (most recent call last):\n%s%s\n" % (box.trace, message)
         row.update((name, text) for name, text in (("message", message), ("stdout", out), ("stderr", err)) if text)
@@ -325,10 +339,21 @@ class Judge:
             return "the machine's network is not given to programs by this executor"
         return ""
 
+    def _bound_own_memory(self, more_bytes: Optional[int]) -> None:
+        """Let the tests take so much more memory here than there is now; None lifts the bound again."""
+        soft, hard = self.own_memory
+        if more_bytes is not None:
+            soft = min(self.machine.data_bytes() + more_bytes, _MAX_RLIMIT)
+            soft = soft if hard == resource.RLIM_INFINITY else min(soft, hard)
+        try:
+            resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+        except (OSError, ValueError):
+            pass  # the limits of the program itself stand
+
     def _begin(self, box: Box) -> None:
         """Start the tests' own clocks: one that interrupts them, one behind it that can't be held up."""
-        self.budget_s = min(max(_JUDGE_CPU_S, box.limits["cpu_s"]), MAX_S)
-        self.cpu_deadline = time.process_time() + self.budget_s
+        self.budget_s = min(box.limits["cpu_s"], MAX_S)
+        box.judge_began_s = time.process_time()
         self.waited_s = self.machine.waited_s()
         self.box = box
         signal.setitimer(signal.ITIMER_VIRTUAL, self.budget_s + _LAST_TICK_S)
@@ -340,7 +365,7 @@ class Judge:
             return
         if box.is_caller_gone():
             raise CallerGone
-        is_over = time.process_time() >= self.cpu_deadline
+        is_over = box.judge_cpu_s() + box.seen_cpu_s >= self.budget_s
         if not is_over and time.monotonic() >= box.wall_deadline + self.budget_s:
             starved_s = min(self.machine.waited_s() - self.waited_s, MAX_STARVED * self.budget_s)
             is_over = time.monotonic() >= box.wall_deadline + self.budget_s + starved_s
@@ -414,8 +439,11 @@ class Judge:
             shown = [bounded(repr, a) for a in args] + ["%s=%s" % (k, bounded(repr, v)) for k, v in kwargs.items()]
             call = "%s(%s)" % (name, ", ".join(shown))
             parts.append("%s gave %s" % (call[: 2 * VALUE_TEXT], bounded(repr, answer)))
-            if type(answer) is _codec.Opaque and isinstance(error, (AttributeError, TypeError)):
-                parts.append("tests that need such an object itself take strength='same box'")
+        if box.uncarried:
+            parts.append(
+                "an answer of the type %s can't be carried to the tests; if it is right, give the problem "
+                "strength='same box'" % box.uncarried
+            )
         return "; ".join(parts)
 
 
@@ -454,8 +482,18 @@ def _run_split(judge: Judge, box: Box, check: Dict[str, Any], program: Dict[str,
     box.asserts = (n_asserts, set())
     namespace["__reached__"] = box.asserts[1].add
     random.seed(program["seed"])
+    box.judge_began_s = time.process_time()  # of the tests alone
+    sys.setrecursionlimit(1000 + _depth())
     exec(code, namespace)
     candidate.finish()
+
+
+def _depth() -> int:
+    """Return how many calls lie below the caller."""
+    depth, frame = 0, sys._getframe(1)
+    while frame.f_back is not None:
+        depth, frame = depth + 1, frame.f_back
+    return depth
 
 
 def _run_same_box(judge: Judge, box: Box, check: Dict[str, Any], program: Dict[str, Any]) -> None:

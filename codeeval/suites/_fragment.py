@@ -576,9 +576,8 @@ class _Interpreter:
     def do_While(self, node: ast.While, scope: Scope) -> None:
         breaks: list[dict[str, Value]] = []
         self.loops.append((scope, breaks))
-        test = self.evaluate(node.test, scope)
-        self.check_readable(test)
         with _Doubt(self, True):
+            self.check_readable(self.evaluate(node.test, scope))
 
             def once() -> None:
                 self.block(node.body, scope)

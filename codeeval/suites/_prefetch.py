@@ -61,12 +61,15 @@ class _Slice:
             yield from self.block(node.orelse + node.finalbody if isinstance(node, ast.Try) else [])
         elif not self.depends(node):
             yield node
-        elif isinstance(node, ast.For) and not self.depends(node.iter):
+        elif isinstance(node, ast.For) and self.depends(node.iter):
+            yield from self.calls(node.iter)  # its body makes none
+        elif isinstance(node, ast.For):
             yield _with_body(node, list(self.block(node.body)))
-        elif isinstance(node, ast.If) and not self.depends(node.test):
-            yield ast.If(
-                test=node.test, body=list(self.block(node.body)) or [ast.Pass()], orelse=list(self.block(node.orelse))
-            )
+        elif isinstance(node, ast.If) and self.depends(node.test):
+            yield from self.calls(node.test)  # its branches make none
+        elif isinstance(node, ast.If):
+            body, orelse = list(self.block(node.body)), list(self.block(node.orelse))
+            yield ast.If(test=node.test, body=body or [ast.Pass()], orelse=orelse)
         elif isinstance(node, ast.Expr | ast.Assign | ast.AnnAssign | ast.AugAssign) and node.value is not None:
             yield from self.calls(node.value)
         elif isinstance(node, ast.Return):

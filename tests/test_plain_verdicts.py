@@ -1,0 +1,366 @@
+"""Verdicts are those of plain Python: named cases, each of which was once judged otherwise.
+
+Each holds tests, a right candidate and a wrong one. What is right is what one process says in which the candidate is a
+module and the tests are another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import pytest
+
+import codeeval as ce
+from codeeval.executors.local import LocalExecutor
+
+LIMITS = ce.Limits(cpu_s=5.0, wall_s=20.0)
+
+
+class Case(NamedTuple):
+    tests: str
+    right: str
+    wrong: str
+    prompt: str = ""
+    entry_point: str = "f"
+
+
+CASES = {
+    # ---------------------------------------------------------------- calls in their time and order
+    "time to live": Case(
+        "import time\nf('set', 'a', 1)\nassert f('get', 'a') == 1\ntime.sleep(.05)\nassert f('get', 'a') is None",
+        "import time\nkept = {}\ndef f(what, key, value=None):\n    if what == 'set': kept[key] = value, time.time()\n"
+        "    elif time.time() - kept[key][1] < .04: return kept[key][0]",
+        "kept = {}\ndef f(what, key, value=None):\n    if what == 'set': kept[key] = value\n    return kept.get(key)",
+    ),
+    "a search that ends at the answer": Case(
+        "found = None\nfor i in range(7, 60):\n    r = f(i)\n    if r:\n        found = i\n        break\n"
+        "assert found == 28",
+        "def f(n): return sum(d for d in range(1, n) if n % d == 0) == n",
+        "import gc\ndef f(n):\n    calls = [o for o in gc.get_objects() if type(o) is list and len(o) == 3 and o[0] == 'f']\n"
+        "    return bool(calls) and n == max(c[1][0] for c in calls)",
+    ),
+    "state between calls": Case(
+        "assert f() == 1\nassert f() == 2\nassert f() == 3",
+        "n = 0\ndef f():\n    global n\n    n += 1\n    return n",
+        "def f(): return 1",
+    ),
+    # ---------------------------------------------------------------- aliases and in-place changes
+    "an argument that is taken apart": Case(
+        "items = [[1], [2], [3]]\nassert f(items) == [1]\nassert items == [[2], [3]]",
+        "def f(q): return q.pop(0)",
+        "def f(q): return q[0]",
+    ),
+    "inner lists that are swapped": Case(
+        "l = [[1], [2]]\na = l[0]\nf(l)\nassert l == [[2], [1]]\na.append(3)\nassert l[1] == [1, 3]",
+        "def f(l): l[0], l[1] = l[1], l[0]",
+        "def f(l): l[0][:], l[1][:] = l[1][:], l[0][:]",
+    ),
+    "rows that are one": Case(
+        "def check(candidate):\n    g = candidate(2)\n    g[0][0] = 7\n    assert g == [[7, 0], [0, 0]]",
+        "def f(n): return [[0] * n for _ in range(n)]",
+        "def f(n): return [[0] * n] * n",
+    ),
+    "an argument whose rows are one": Case(
+        "assert f([[0] * 2] * 2) == [[1, 0], [1, 0]]",
+        "def f(g):\n    g[0][0] = 1\n    return g",
+        "def f(g):\n    g = [row[:] for row in g]\n    g[0][0] = 1\n    return g",
+    ),
+    "a mutable default": Case(
+        "a = f(1)\nb = f(2)\nassert a == [1] and b == [2]",
+        "def f(x, to=None): return [x]",
+        "def f(x, to=[]):\n    to.append(x)\n    return to",
+    ),
+    "a shallow copy for a deep one": Case(
+        "x = [[1]]\ny = f(x)\ny[0].append(2)\nassert x == [[1]]",
+        "import copy\ndef f(x): return copy.deepcopy(x)",
+        "def f(x): return list(x)",
+    ),
+    "a cached list that tests change": Case(
+        "f(2).append(9)\nassert f(2) == [0, 1]",
+        "def f(n): return list(range(n))",
+        "import functools\n@functools.lru_cache\ndef f(n): return list(range(n))",
+    ),
+    "an argument kept and changed later": Case(
+        "x = [1]\nf(x)\nf([5])\nassert x == [1]",
+        "def f(x): return x",
+        "kept = []\ndef f(x):\n    kept.append(x)\n    kept[0].append(2)",
+    ),
+    "one list as two arguments": Case(
+        "a = [1]\nassert f(a, a) == [1, 2]",
+        "def f(x, y):\n    x.append(2)\n    return y",
+        "def f(x, y):\n    x = x + [2]\n    return y",
+    ),
+    "the same object": Case(
+        "x = [3, 1]\nassert f(x) is x",
+        "def f(x):\n    x.sort()\n    return x",
+        "def f(x): return sorted(x)",
+    ),
+    "another object": Case(
+        "x = [1, 3]\nassert f(x) is not x", "def f(x): return sorted(x)", "def f(x):\n    x.sort()\n    return x"
+    ),
+    "a change before an exception": Case(
+        "x = [1, 2]\ntry:\n    f(x)\nexcept ValueError:\n    pass\nassert x == [1]",
+        "def f(x):\n    x.pop()\n    raise ValueError",
+        "def f(x): raise ValueError",
+    ),
+    "a change from 1 to True": Case(
+        "x = [1]\nf(x)\nassert x[0] is True", "def f(x): x[0] = True", "def f(x): x[0] = 1"
+    ),
+    # ---------------------------------------------------------------- exceptions
+    "a library's exception": Case(
+        "import json\ntry:\n    f('{')\nexcept json.JSONDecodeError as e:\n    assert e.pos == 1\nelse:\n    assert False",
+        "import json\ndef f(s): return json.loads(s)",
+        "def f(s): raise ValueError",
+    ),
+    "a second base": Case(
+        "try:\n    f()\nexcept AttributeError:\n    pass\nelse:\n    assert False",
+        "class E(KeyError, AttributeError): pass\ndef f(): raise E",
+        "def f(): raise KeyError",
+    ),
+    "StopIteration": Case(
+        "try:\n    f()\nexcept StopIteration:\n    pass\nelse:\n    assert False",
+        "def f(): return next(iter([]))",
+        "def f(): raise RuntimeError",
+    ),
+    "errno": Case(
+        "import errno\ntry:\n    f()\nexcept OSError as e:\n    assert e.errno == errno.ENOENT\nelse:\n    assert False",
+        "import os\ndef f(): os.stat('/no/such/path')",
+        "def f(): raise OSError",
+    ),
+    "a cause": Case(
+        "try:\n    f()\nexcept ValueError as e:\n    assert isinstance(e.__cause__, KeyError)\nelse:\n    assert False",
+        "def f():\n    try: {}[1]\n    except KeyError as e: raise ValueError from e",
+        "def f(): raise ValueError",
+    ),
+    "an exit code": Case(
+        "try:\n    f()\nexcept SystemExit as e:\n    assert e.code == 3\nelse:\n    assert False",
+        "import sys\ndef f(): sys.exit(3)",
+        "import sys\ndef f(): sys.exit(4)",
+    ),
+    "the candidate's own exception": Case(
+        "try:\n    f(-1)\nexcept Negative as e:\n    assert e.by == 1\nelse:\n    assert False",
+        "class Negative(Exception):\n    def __init__(self, by): self.by = by\ndef f(x): raise Negative(-x)",
+        "class Negative(Exception): by = 2\ndef f(x): raise Negative",
+    ),
+    # ---------------------------------------------------------------- tests that need the candidate itself
+    "a common random seed": Case(
+        "from random import seed\nseed(3)\na = f()\nseed(3)\nassert f() == a",
+        "import random\ndef f(): return random.random()",
+        "n = 0\ndef f():\n    global n\n    n += 1\n    return n",
+    ),
+    "a function's attributes": Case(
+        "f(1)\nf(2)\nassert f.calls == 2",
+        "def f(x): f.calls += 1\nf.calls = 0",
+        "def f(x): pass\nf.calls = 0",
+    ),
+    "a generator that is sent to": Case(
+        "g = f()\nnext(g)\nassert g.send(5) == 10",
+        "def f():\n    x = yield\n    yield 2 * x",
+        "def f():\n    x = yield\n    yield x",
+    ),
+    "the context of decimals": Case(
+        "import decimal\ndecimal.getcontext().prec = 4\nassert str(f()) == '0.3333'",
+        "import decimal\ndef f(): return decimal.Decimal(1) / 3",
+        "import decimal\ndef f(): return decimal.Decimal('0.3333333')",
+    ),
+    "a class as entry point": Case(
+        "s = Stack()\ns.push(1)\nassert s.pop() == 1",
+        "class Stack(list):\n    push = list.append",
+        "class Stack(list):\n    def push(self, x): self.append(2 * x)",
+        entry_point="Stack",
+    ),
+    "an instance of the prompt's class": Case(
+        "h = f([1, 2])\nassert h.val == 1 and h.next.val == 2",
+        "class Node:\n    def __init__(self, val, next=None): self.val, self.next = val, next\n"
+        "def f(xs): return Node(xs[0], Node(xs[1]))",
+        "class Node:\n    def __init__(self, val, next=None): self.val, self.next = val, next\n"
+        "def f(xs): return Node(xs[1], Node(xs[0]))",
+    ),
+    "a member of an IntEnum": Case(
+        "assert f() == 2",
+        "import enum\nclass E(enum.IntEnum): TWO = 2\ndef f(): return E.TWO",
+        "import enum\nclass E(enum.IntEnum): ONE = 1\ndef f(): return E.ONE",
+    ),
+    "a compiled pattern": Case(
+        "import re\nassert f(re.compile('a+'), 'caat') == 'aa'",
+        "def f(p, s): return p.search(s).group()",
+        "def f(p, s): return s",
+    ),
+    "a random generator": Case(
+        "import random\nassert f(random.Random(3)) == random.Random(3).random()",
+        "def f(r): return r.random()",
+        "def f(r): return 0.5",
+    ),
+    "a defaultdict with a function": Case(
+        "from collections import defaultdict\nassert f(defaultdict(lambda: 5)) == 5",
+        "def f(d): return d['x']",
+        "def f(d): return d.get('x')",
+    ),
+    "a callback's name": Case(
+        "def double(x):\n    return 2 * x\nassert f(double) == ('double', 4)",
+        "def f(g): return g.__name__, g(2)",
+        "def f(g): return 'g', g(2)",
+    ),
+    "a callback's signature": Case(
+        "assert f(lambda a, b: a + b) == 3",
+        "import inspect\ndef f(g): return g(*range(1, 1 + len(inspect.signature(g).parameters)))",
+        "def f(g): return g(1, 1)",
+    ),
+    # ---------------------------------------------------------------- names
+    "a module that tests forgot to import": Case(
+        "assert math.isclose(f(), 0.3)",
+        "import math\ndef f(): return 0.1 + 0.2",
+        "from collections import namedtuple\nmath = namedtuple('m', 'isclose')(lambda *a: True)\ndef f(): return 5",
+    ),
+    "a helper of the prompt that the candidate defines anew": Case(
+        "assert f(3) == double(3)",
+        "def double(x): return 2 * x\ndef f(x): return x + x",
+        "def double(x): return 7\ndef f(x): return 7",
+        "def double(x):\n    return 2 * x\n\n\ndef f(x):\n    '''Twice x.'''\n",
+    ),
+    "an entry point that is called check": Case(
+        "assert check(70) == False\nassert check(23) == False\nassert check(73) == True",
+        "def check(n): return n == 73",
+        "def check(n): return True",
+        entry_point="check",
+    ),
+    "a check of check": Case(
+        "def check(candidate):\n    assert candidate(2) == 3",
+        "def check(n): return n + 1",
+        "def check(n): return n",
+        entry_point="check",
+    ),
+    "a candidate that is called candidate": Case(
+        "def check(candidate):\n    assert candidate(2) == 3",
+        "def candidate(n): return n + 1",
+        "def candidate(n): return n",
+        entry_point="candidate",
+    ),
+    "a candidate that is called test": Case(
+        "def helper(x):\n    return x + 1\nassert test(2) == helper(2)",
+        "def helper(x): return 'mine'\ndef test(n): return n + 1",
+        "def helper(x): return 0\ndef test(n): return 0",
+        entry_point="test",
+    ),
+    # ---------------------------------------------------------------- what honest answers are
+    "500 levels": Case(
+        "x = f(500)\nn = 0\nwhile x:\n    x = x[0]\n    n += 1\nassert n == 500",
+        "def f(n):\n    x = []\n    for _ in range(n): x = [x]\n    return x",
+        "def f(n):\n    x = []\n    for _ in range(n - 1): x = [x]\n    return x",
+    ),
+    "all levels of recursion": Case(
+        "assert f(980) == 980",
+        "def f(n): return n and 1 + f(n - 1)",
+        "def f(n): return n and f(n - 1)",
+    ),
+    "one list again and again": Case(
+        "assert f() == [[1], [1]]",
+        "def f():\n    x = []\n    both = [x, x]\n    x.append(1)\n    return both",
+        "def f(): return [[1], []]",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def executor() -> Iterator[LocalExecutor]:
+    with LocalExecutor(workers=1) as executor:
+        yield executor
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_verdict_is_that_of_plain_python(executor: LocalExecutor, name: str) -> None:
+    case = CASES[name]
+    problem = ce.Problem.from_test(
+        "plain/0",
+        case.prompt,
+        case.tests,
+        case.entry_point,
+        canonical_solution=case.right,
+        style="completion" if case.prompt else "chat",
+        prefix="",
+        limits=LIMITS,
+    )
+    suite = ce.ScriptSuite.of(
+        case.tests, entry_point=case.entry_point, prompt=case.prompt, canonical_solution=case.right
+    )
+
+    right, right_again, wrong = (
+        executor.run(suite.program(code, problem=problem, limits=LIMITS))
+        for code in (case.right, case.right, case.wrong)
+    )
+
+    assert right.passed, right
+    assert right_again.passed, right_again
+    assert not wrong.passed, (wrong, suite.strength)
+    assert wrong.judged, wrong
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_so_is_that_of_the_same_box(executor: LocalExecutor, name: str) -> None:
+    case = CASES[name]
+    suite = ce.ScriptSuite.of(
+        case.tests,
+        entry_point=case.entry_point,
+        prompt=case.prompt,
+        canonical_solution=case.right,
+        strength=ce.Strength.SAME_BOX,
+    )
+    problem = ce.Problem.from_test("plain/0", "", case.tests, case.entry_point, limits=LIMITS)
+
+    right, wrong = (
+        executor.run(suite.program(code, problem=problem, limits=LIMITS)) for code in (case.right, case.wrong)
+    )
+
+    assert right.passed, right
+    assert not wrong.passed, wrong
+
+
+@pytest.mark.parametrize("strength", [None, ce.Strength.SAME_BOX])
+def test_tests_and_candidate_have_namespaces_of_their_own(
+    executor: LocalExecutor, strength: ce.Strength | None
+) -> None:
+    tests = "limit = 3\ndef helper(x):\n    return limit + x\nassert f(1) == helper(1)"
+    suite = ce.ScriptSuite.of(tests, entry_point="f", strength=strength)
+    problem = ce.Problem.from_test("plain/0", "", tests, "f", limits=LIMITS)
+    code = "limit = 10\ndef helper(x): return limit - x\ndef f(x): return helper(7) + x"
+
+    assert executor.run(suite.program(code, problem=problem, limits=LIMITS)).passed
+
+
+def test_tests_that_bind_what_the_candidate_reads_share_its_namespace(executor: LocalExecutor) -> None:
+    tests = "LIMIT = 3\nassert f(5) == 3"
+    right = "def f(x): return min(x, LIMIT)"
+    suite = ce.ScriptSuite.of(tests, entry_point="f", canonical_solution=right)
+    problem = ce.Problem.from_test("plain/0", "", tests, "f", limits=LIMITS)
+
+    assert suite.shared
+    assert suite.strength is ce.Strength.SAME_BOX
+    assert executor.run(suite.program(right, problem=problem, limits=LIMITS)).passed
+
+
+def test_tests_that_call_nobody_judge_nobody(executor: LocalExecutor) -> None:
+    tests = "for x in [y for y in range(3) if y > 5]:\n    assert f(x) == x"
+    problem = ce.Problem.from_test("plain/0", "", tests, "f", limits=LIMITS)
+    program = problem.suites["tests"].program("def f(x): return x", problem=problem, limits=LIMITS)
+
+    execution = executor.run(program)
+
+    assert execution.status is ce.Status.SANDBOX_ERROR
+    assert "called nobody" in execution.message
+
+
+def test_what_was_judged_before_changes_no_verdict() -> None:
+    """Five equally right samples of a cache with a time to live pass, in any order, on any number of workers."""
+    case = CASES["time to live"]
+    problem = ce.Problem.from_test("plain/0", "", case.tests, "f", limits=LIMITS)
+    codes = [f"{case.right}\n# {i}" for i in range(5)] + [f"{case.wrong}\n# {i}" for i in range(2)]
+    expected = [True] * 5 + [False] * 2
+    for workers in (1, 2):
+        for order in (1, -1):
+            with LocalExecutor(workers=workers) as executor:
+                programs = [
+                    problem.suites["tests"].program(code, problem=problem, limits=LIMITS) for code in codes[::order]
+                ]
+                passed = [execution.passed for _, execution in sorted(executor.execute(programs))]
+            assert passed[::order] == expected
