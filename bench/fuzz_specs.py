@@ -403,6 +403,8 @@ _FITTING = {spec.name: _fitting(spec) for spec in SPECS}
 _N_FITTING = {label: sum(label in fitting for fitting in _FITTING.values()) for label in _HONEST}
 #: The fewer functions a piece fits, the more often those have it.
 _WEIGHTS = {name: [len(SPECS) / _N_FITTING[label] for label in fitting] for name, fitting in _FITTING.items()}
+#: They go where an answer goes, and a replay knows of answers alone.
+_SETTINGS = frozenset({"sets the decimal context", "sets the digit limit", "sets the warnings"})
 _WHEN = ("_n == 1", "_n == 2", "_n == 3", "_n > 1", "_n > 2", "_n == 4", "_h(args) % 3 == 0", "_h(args) % 5 == 0", "_h(args) % 7 == 0", "_n > 3")
 #: What a candidate may have at its end; the tests must not see it.
 _TAILS = (
@@ -429,6 +431,8 @@ def candidate(rng: random.Random, spec: Spec, entry: str, *, hostile: bool) -> C
     is_carried, is_catching = True, False
     n_pieces = rng.choice((0, 0, 0, 1) if hostile else (0, 1, 1, 1, 2))
     for label in dict.fromkeys(rng.choices(_FITTING[spec.name], _WEIGHTS[spec.name], k=n_pieces)):
+        if hostile and label in _SETTINGS:
+            continue
         early, late, carried = _HONEST[label]
         is_catching, early = (True, "") if early == "TRY" else (is_catching, early)
         if late == "TAIL":

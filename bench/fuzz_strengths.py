@@ -30,6 +30,7 @@ sys.path.insert(0, os.fspath(Path(__file__).parent.parent))
 sys.path.insert(0, os.fspath(Path(__file__).parent))
 
 import codeeval as ce
+from codeeval.suites import _fragment
 from fuzz_grammar import RULES, Tests, tests
 from fuzz_oracles import Case, Oracle, Verdict
 from fuzz_specs import Candidate, candidate
@@ -87,6 +88,8 @@ class Comparison:
     n_skipped: collections.Counter[str] = field(default_factory=collections.Counter)
     "Pairs and tests left out, by reason."
     differences: list[Difference] = field(default_factory=list)
+    uncarried: list[Difference] = field(default_factory=list)
+    "Differences that the judge itself puts down to an answer which could not leave the box."
 
     def weight(self, label: str) -> float:
         """Return how often a rule is to be drawn: more where it is judged split, and was so rarely."""
@@ -166,10 +169,12 @@ def compare(
         found.n_passing += verdict.passed
         found.n_by_rule.update(pair.tests.labels | pair.candidate.labels)
         if _differs(pair, verdict, execution):
-            found.differences.append(Difference(pair=pair, verdict=verdict, execution=execution))
+            is_uncarried = not execution.passed and "cannot leave the box" in execution.message
+            kind = found.uncarried if is_uncarried else found.differences
+            kind.append(Difference(pair=pair, verdict=verdict, execution=execution))
         if is_loud and found.n_pairs % 1000 == 0:
             rate = found.n_pairs / (time.monotonic() - start_s)
-            text = f"{found.n_pairs} pairs, {rate:.0f} a second, {len(found.differences)} differences"
+            text = f"{found.n_pairs} pairs, {rate:.0f} a second, {len(found.differences)} differences, {len(found.uncarried)} uncarried"
             print(text, file=sys.stderr, flush=True)
     return found
 
@@ -221,7 +226,18 @@ def _strength(mode: str, case: Case, without: str) -> ce.Strength | None:
 
 def _is_in(case: Case, without: str) -> bool:
     """Return whether tests are in the fragment once a rule of it is turned off."""
-    raise NotImplementedError
+    suite = _suite(case)
+    names = {"shared"} if suite.shared else set()
+    if names or suite.strength is not ce.Strength.SAME_BOX:
+        return False
+    setup = ast.parse(suite.setup) if suite.setup else None
+    try:
+        _fragment.prove(
+            ast.parse(suite.source), entry_point=case.entry_point, setup=setup, modules=suite.modules, without={without}
+        )
+    except _fragment.Outside:
+        return False
+    return True
 
 
 # ------------------------------------------------------------------------------------------------ reduction
@@ -318,6 +334,8 @@ def kinds(found: Comparison, executor: ce.LocalExecutor, oracle: Oracle, most: i
     by_kind: dict[str, list[Difference]] = {}
     seen: collections.Counter[str] = collections.Counter()
     left = list(found.differences)
+    if not left:  # what is not counted is worth a look, too
+        left, most = list(found.uncarried), min(most, 8)
     for _ in range(min(most, len(left))):
         difference = min(left, key=lambda d: max(seen[label] for label in _told(d)))
         left.remove(difference)
@@ -375,6 +393,7 @@ def main() -> int:
 def _report(mode: str, found: Comparison, by_kind: dict[str, list[Difference]], findings: Path | None) -> dict[str, Any]:
     passing = found.n_passing / max(1, found.n_pairs)
     print(f"\n## {mode}: {found.n_pairs} pairs, {passing:.1%} pass, {len(found.differences)} differences\n")
+    print(f"- {len(found.uncarried)} further ones, of which the judge says that an answer could not leave the box")
     for reason, n in found.n_skipped.most_common():
         print(f"- {n} {reason}")
     print("\n| rule | tests drawn | tests judged | pairs judged |\n|---|---:|---:|---:|")
@@ -392,6 +411,7 @@ def _report(mode: str, found: Comparison, by_kind: dict[str, list[Difference]], 
         "pairs": found.n_pairs,
         "passing": found.n_passing,
         "differences": len(found.differences),
+        "uncarried": len(found.uncarried),
         "skipped": dict(found.n_skipped),
         "by_rule": {label: [found.n_drawn[label], found.n_split[label], found.n_by_rule[label]] for label in found.n_drawn},
     }
