@@ -364,3 +364,47 @@ def test_what_was_judged_before_changes_no_verdict() -> None:
                 ]
                 passed = [execution.passed for _, execution in sorted(executor.execute(programs))]
             assert passed[::order] == expected
+
+
+#: Tests and right answers whose copies differ from them in a property that these tests don't read, or that goes with them.
+CARRIED = {
+    "text of an int's subclass": ("assert str(f(1)) == '1'", "class I(int): pass\ndef f(x): return I(x)"),
+    "type of something else": (
+        "v = f(1)\nassert not isinstance(v, type(None))\nassert v + 1 == 2",
+        "class I(int): pass\ndef f(x): return I(x)",
+    ),
+    "items of a list's subclass": (
+        "for v in f():\n    assert str(v) != 'z'",
+        "class L(list): pass\ndef f(): return L([1, 2])",
+    ),
+    "more digits": (
+        "assert len(str(f())) == 5000",
+        "import sys\nsys.set_int_max_str_digits(0)\ndef f(): return 10**4999",
+    ),
+    "a precise decimal": (
+        "assert abs(f() * 3 - 1) < 1e-40",
+        "import decimal\ndecimal.getcontext().prec = 60\ndef f(): return decimal.Decimal(1) / 3",
+    ),
+}
+
+
+@pytest.mark.parametrize(("tests", "code"), CARRIED.values(), ids=CARRIED)
+def test_what_tests_do_not_read_need_not_be_exact(executor: LocalExecutor, tests: str, code: str) -> None:
+    problem = ce.Problem.from_test("plain/0", "", tests, "f", limits=LIMITS)
+    assert problem.strength is ce.Strength.SPLIT
+
+    execution = executor.run(problem.suites["tests"].program(code, problem=problem, limits=LIMITS))
+
+    assert execution.passed, execution
+
+
+def test_settings_of_one_candidate_are_not_the_next_ones(executor: LocalExecutor) -> None:
+    tests = "f()\ntry:\n    str(10**5000)\nexcept ValueError:\n    pass\nelse:\n    assert False"
+    problem = ce.Problem.from_test("plain/0", "", tests, "f", limits=LIMITS)
+    codes = ["import sys\nsys.set_int_max_str_digits(0)\ndef f(): pass", "def f(): pass"]
+
+    first, second = (
+        executor.run(problem.suites["tests"].program(code, problem=problem, limits=LIMITS)) for code in codes
+    )
+
+    assert (first.passed, second.passed) == (False, True)

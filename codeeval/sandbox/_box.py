@@ -129,6 +129,8 @@ class Box:
         "The child's CPU seconds, when they were looked at last."
         #: Name → what is known of a test, where there are several: whether it passed, and what went wrong.
         self.tests: Optional[Dict[str, List[Any]]] = None
+        self.has_settings = False
+        "Whether settings of the candidate's were taken over."
         self.uncarried = ""
         "The type of the last answer that the codec does not carry."
         #: How many top-level asserts the tests have, and which of them held.

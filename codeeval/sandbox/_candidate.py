@@ -192,6 +192,8 @@ class Candidate:
     def answer(self, reply: List[Any]) -> Any:
         """Return the value in a reply, and take over the settings that came with it."""
         _, value, settings = reply
+        if settings is not None:
+            self.box.has_settings = True
         if settings is not None and not _settings.apply(settings):
             self.box.stop(violation="sent damaged settings")
         return self.decode(value)

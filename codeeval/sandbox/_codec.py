@@ -9,8 +9,9 @@ its items one by one, anything else is `Opaque`, which equals and orders with no
 Some copies are exact in all but one property, which few tests read. They carry a mark, and whoever decodes says which
 properties count (`exact`); where one does, such a value is opaque too:
 
-    {"subclass": [name, value]}   an instance of a subclass that changes no special method, as its base's value: `type`
-    {"disordered": value}         a set that iterates in another order than its copy: `order`
+    {"subclass": [name, own, value]}  an instance of a subclass that changes no special method, as its base's value:
+                                      `type`, and `text` where it has a text of its own, as members of an Enum do
+    {"disordered": value}             a set that iterates in another order than its copy: `order`
 
 Both sides of the wall run this file, under any Python from 3.8. What comes from a box may be anything at all, so
 `decode` raises CodecError, and nothing else, for what does not follow the rules.
@@ -153,7 +154,7 @@ def decode(data: Any, remote: Remote, exact: FrozenSet[str] = frozenset()) -> An
         remote: gives the stand-in for an object that stayed there, from its kind (`function`, `iterator`) and number;
             for `own`, the object that this side exported under that number. It is also called with `opaque` and the
             name of a type for each value that is not carried.
-        exact: properties (`type`, `order`) for which only exact copies count.
+        exact: properties (`type`, `text`, `order`) for which only exact copies count.
 
     Raises:
         CodecError: the data does not follow the rules.
@@ -391,7 +392,8 @@ def _encode_other(value: Any, kind: type, e: Encoding) -> Any:
             return {"builtin": builtin}
     base = _plain_base(kind)
     if base is not None:
-        return {"subclass": [kind.__name__[:100], _encode(_BASE_VALUES[base](value), e)]}
+        has_own_text = base in _NAMED_IN_TEXT or any(_TEXT_METHODS.intersection(c.__dict__) for c in _above(kind, base))
+        return {"subclass": [kind.__name__[:100], has_own_text, _encode(_BASE_VALUES[base](value), e)]}
     if callable(value) and not isinstance(value, type):
         return {"function": e.export(value)}
     if hasattr(kind, "__next__") and hasattr(kind, "__iter__"):
@@ -444,6 +446,15 @@ def _plain_base(kind: type) -> Optional[type]:
 _ENUM_METHODS = frozenset(
     "__repr__ __str__ __format__ __or__ __and__ __xor__ __invert__ __ror__ __rand__ __rxor__".split()
 )
+
+
+_TEXT_METHODS = frozenset({"__repr__", "__str__", "__format__"})
+#: Types whose text names the class.
+_NAMED_IN_TEXT = frozenset({set, frozenset, collections.OrderedDict})
+
+
+def _above(kind: type, base: type) -> List[type]:
+    return list(kind.__mro__[: kind.__mro__.index(base)])
 
 
 def _opaque(value: Any, kind: type, e: Encoding) -> Any:
@@ -581,9 +592,9 @@ def _reference(data: Any, r: Decoding) -> Any:
 
 
 def _subclass(data: Any, r: Decoding) -> Any:
-    name, value = data
+    name, has_own_text, value = data
     base = _decode(value, r)
-    if "type" not in r.exact:
+    if "type" not in r.exact and not ("text" in r.exact and has_own_text):
         return base
     r.remote("opaque", name)
     return Opaque(_text(name), bool(base), repr(base)[:200], -1)

@@ -24,6 +24,7 @@ from codeeval.sandbox import (
     _codec,
     _languages,
     _prefetch,
+    _settings,
     _stdio,
     _unittest,
     _warm,
@@ -245,6 +246,8 @@ class Judge:
                 signal.setitimer(signal.ITIMER_REAL, 0)
                 self._bound_own_memory(None)
                 sys.setrecursionlimit(depth)
+                if box.has_settings:
+                    _settings.reset()
         except Stop:
             pass  # the box knows why
         except SystemExit as error:

@@ -10,12 +10,13 @@ from __future__ import annotations
 import sys
 from typing import Any, Dict, List, Optional
 
-__all__ = ["Settings", "apply", "changes", "current"]
+__all__ = ["Settings", "apply", "changes", "current", "reset"]
 
 #: Name → value, as JSON data.
 Settings = Dict[str, Any]
 
 _get_digits = getattr(sys, "get_int_max_str_digits", None)
+_DIGITS = None if _get_digits is None else _get_digits()
 _SIGNALS = "InvalidOperation FloatOperation DivisionByZero Overflow Underflow Inexact Rounded Subnormal Clamped".split()
 
 
@@ -67,6 +68,14 @@ def apply(settings: Any) -> bool:
     except Exception:  # a hostile child may report anything
         return False
     return True
+
+
+def reset() -> None:
+    """Undo what `apply` has taken over; decimals have a context of their own for each program."""
+    if _DIGITS is not None:
+        sys.set_int_max_str_digits(_DIGITS)
+    if "numpy" in sys.modules:
+        apply({"numpy": _fresh("numpy")})
 
 
 def _set_decimal(rounding: Any, numbers: List[Any], traps: List[Any]) -> None:

@@ -97,7 +97,7 @@ class Proof:
     "Places that may call the candidate, counted as often as they are reached with different values; 0: none is."
     reads: frozenset[str]
     """Properties of answers that are read and that not every copy has: `order` of sets, exact `type` of instances of
-    subclasses, `items` of an iterator after further steps."""
+    subclasses, the `text` of those that have their own, `items` of an iterator after further steps."""
     answer_nodes: frozenset[int]
     "`id` of the expressions whose value depends on an answer."
     is_straight: bool
@@ -906,7 +906,7 @@ class _Interpreter:
 
     def text_of(self, values: list[Value]) -> Value:
         if any(isinstance(v, Live) for v in values):
-            self.reads |= {"order", "type", "items"}
+            self.reads |= {"order", "text", "items"}
         if any(isinstance(own, Own) and own.kind == "set" for v in values for own in _inner(v)):
             self.refuse("set order", "the text of a set shows its order", "take sorted(…)")
         return DERIVED if any(map(_depends, values)) else FIXED
@@ -1104,8 +1104,6 @@ class _Interpreter:
             return Reference("draw", node.attr, owner)
         if node.attr in _pure.METHODS or (isinstance(owner, Own) and node.attr in _pure.CHANGES):
             return Reference("method", node.attr, owner)
-        if node.attr == "__name__":
-            self.reads.add("type")
         if node.attr in _pure.ATTRIBUTES:
             self.check_readable(owner)
             if isinstance(owner, Live):
@@ -1355,7 +1353,7 @@ class _Interpreter:
             if name not in _pure.ORDERLESS:
                 self.reads.add("order")
             if name in ("format", "format_map"):
-                self.reads.add("type")
+                self.reads.add("text")
             if name in _pure.SCALAR_METHODS:
                 return DERIVED
             return Live(self.n_calls, owner.step if isinstance(owner, Live) else 0)
@@ -1428,8 +1426,10 @@ class _Interpreter:
     def call_known(self, target: Reference, node: ast.Call, scope: Scope) -> Value:
         name = target.name
         if target.kind == "builtin" and name == "type" and len(node.args) == 1:
-            self.reads.add("type")
-            return DERIVED if _depends(self.read(node.args[0], scope)) else OWN
+            value = self.read(node.args[0], scope)
+            if isinstance(value, Live):
+                self.reads.add("type")
+            return DERIVED if _depends(value) else OWN
         if target.kind == "builtin" and name not in _pure.BUILTINS:
             self.refuse("known calls", f"a call of {name}()", _REWRITES.get(name, ""))
         if name == "random.Random":
@@ -1451,7 +1451,7 @@ class _Interpreter:
         if lives and name not in _pure.ORDERLESS:
             self.reads.add("order")
         if lives and name in _pure.TEXTS:
-            self.reads |= {"type", "items"}
+            self.reads |= {"text", "items"}
         if not lives and name in _pure.TEXTS | _pure.ORDERED and name != "sorted":
             for value in values:
                 if isinstance(value, Own) and any(o.kind == "set" for o in _inner(value)) and name != "set":
