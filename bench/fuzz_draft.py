@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from fuzz_copies import unpatched
 from fuzz_oracles import Case
 from fuzz_specs import Spec, value
 
@@ -502,7 +503,7 @@ class Draft:
             return False
         function = namespace[self.entry]
         try:
-            with contextlib.redirect_stdout(io.StringIO()):
+            with contextlib.redirect_stdout(io.StringIO()), unpatched():
                 exec(code, namespace)
                 if "def check(" in text:
                     namespace["check"](function)

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, Self
 
-__all__ = ["Case", "Oracle", "Verdict"]
+__all__ = ["Case", "Oracle", "Verdict", "modules_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +25,11 @@ class Case:
     prompt: str = ""
     canonical: str = ""
     "The canonical solution: the modules that it imports are there for tests that forgot to."
+
+    @property
+    def has_check(self) -> bool:
+        """Whether the tests are a function `check(candidate)`, which the harness calls."""
+        return any(isinstance(n, ast.FunctionDef) and n.name == "check" for n in ast.parse(self.tests).body)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,8 +77,7 @@ class Oracle:
 
     def judge(self, case: Case, code: str) -> Verdict:
         """Return what becomes of a candidate's module under the tests."""
-        tests, is_named_check = case.tests, case.entry_point == "check"
-        has_check = any(isinstance(n, ast.FunctionDef) and n.name == "check" for n in ast.parse(tests).body)
+        tests, is_named_check, has_check = case.tests, case.entry_point == "check", case.has_check
         if has_check and not is_named_check:
             tests = f"{tests}\ncheck({case.entry_point})\n"
         job = {
@@ -82,7 +86,7 @@ class Oracle:
             "tests": tests,
             "entry": case.entry_point,
             "prompt": case.prompt,
-            "modules": dict(_modules(case.canonical)),
+            "modules": dict(modules_of(case.canonical)),
             "check": has_check and is_named_check,
         }
         process = self._process("numpy" in code or "numpy" in case.tests)
@@ -91,7 +95,7 @@ class Oracle:
         return Verdict(**json.loads(process.stdout.readline()))
 
 
-def _modules(canonical: str) -> Mapping[str, str]:
+def modules_of(canonical: str) -> Mapping[str, str]:
     """Map the names that the canonical solution binds to whole modules to these modules."""
     found: dict[str, str] = {}
     if "import" not in canonical:

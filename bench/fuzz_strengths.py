@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import ast
 import collections
+import dataclasses
 import json
 import math
 import os
@@ -21,7 +22,7 @@ import random
 import sys
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ sys.path.insert(0, os.fspath(Path(__file__).parent))
 
 import codeeval as ce
 from codeeval.suites import _fragment
+from fuzz_copies import TOO_SHARED, in_this_process
 from fuzz_grammar import RULES, Tests, tests
 from fuzz_oracles import Case, Oracle, Verdict
 from fuzz_specs import Candidate, candidate
@@ -136,7 +138,8 @@ def compare(
     oracle: Oracle,
     n_candidates: int = 8,
     without: str = "",
-    is_loud: bool = False,
+    seconds: float = math.inf,
+    log: Path | None = None,
 ) -> Comparison:
     """Judge pairs, and compare each verdict with the oracle's.
 
@@ -148,17 +151,21 @@ def compare(
         oracle: says what is right.
         n_candidates: for each text of tests, one after the other.
         without: a rule of the fragment that is turned off; only tests that are split for this reason count.
-        is_loud: whether progress goes to stderr.
+        seconds: no further tests are drawn after that.
+        log: a file to which each difference is appended at once; with it, progress goes to stderr.
     """
     found = Comparison()
     waiting: dict[int, Pair] = {}
 
+    start_s = time.monotonic()
+
     def programs() -> Iterator[ce.Program]:
         for number, pair in enumerate(_pairs(mode, count, seed, found, n_candidates, without)):
+            if time.monotonic() - start_s > seconds:
+                return
             waiting[number] = pair
             yield pair.program
 
-    start_s = time.monotonic()
     for index, execution in executor.execute(programs()):
         pair = waiting.pop(index)
         verdict = oracle.judge(pair.tests.case, pair.candidate.code)
@@ -172,9 +179,38 @@ def compare(
             is_uncarried = not execution.passed and "cannot leave the box" in execution.message
             kind = found.uncarried if is_uncarried else found.differences
             kind.append(Difference(pair=pair, verdict=verdict, execution=execution))
-        if is_loud and found.n_pairs % 1000 == 0:
+            if log and not is_uncarried:
+                with log.open("a") as file:
+                    file.write(f"## {mode}\n\n{kind[-1]}\n")
+        if log and found.n_pairs % 1000 == 0:
             rate = found.n_pairs / (time.monotonic() - start_s)
             text = f"{found.n_pairs} pairs, {rate:.0f} a second, {len(found.differences)} differences, {len(found.uncarried)} uncarried"
+            print(text, file=sys.stderr, flush=True)
+    return found
+
+
+def compare_here(
+    count: int, *, seed: int, n_candidates: int = 8, without: str = "", seconds: float = math.inf, log: Path | None = None
+) -> Comparison:
+    """Compare plain verdicts with those on copies, both in this process; the arguments are those of `compare`."""
+    found = Comparison()
+    start_s = time.monotonic()
+    for pair in _pairs("copies", count, seed, found, n_candidates, without):
+        if time.monotonic() - start_s > seconds:
+            break
+        if pair.candidate.labels & TOO_SHARED:
+            continue
+        difference = _compared_here(pair, found)
+        found.n_pairs += 1
+        found.n_by_rule.update(pair.tests.labels | pair.candidate.labels)
+        if difference is not None:
+            found.differences.append(difference)
+            if log:
+                with log.open("a") as file:
+                    file.write(f"## copies\n\n{difference}\n")
+        if found.n_pairs % 10_000 == 0 and log:
+            rate = found.n_pairs / (time.monotonic() - start_s)
+            text = f"{found.n_pairs} pairs, {rate:.0f} a second, {len(found.differences)} differences"
             print(text, file=sys.stderr, flush=True)
     return found
 
@@ -206,7 +242,7 @@ def _pairs(
         found.n_split.update(drawn.labels)
         for _ in range(min(n_candidates, count - n)):
             solution = candidate(rng, drawn.spec, drawn.case.entry_point, hostile=mode == "replay")
-            while not solution.is_carried and mode == "split":
+            while not solution.is_carried and mode in ("split", "copies"):
                 solution = candidate(rng, drawn.spec, drawn.case.entry_point, hostile=False)
             made = suite.program(solution.code, problem=_Task(), limits=LIMITS)
             yield Pair(tests=drawn, candidate=solution, program=made)
@@ -243,33 +279,17 @@ def _is_in(case: Case, without: str) -> bool:
 # ------------------------------------------------------------------------------------------------ reduction
 
 
-def reduced(difference: Difference, executor: ce.LocalExecutor, oracle: Oracle, most: int = 120) -> Difference:
+def reduced(difference: Difference, judge: _Judge, most: int = 120) -> Difference:
     """Remove statements from tests and candidate as long as the verdicts differ, in at most so many tries."""
     best, left = difference, most
-    pair = difference.pair
-    is_proven = pair.program.check is not None and getattr(_try_suite(pair.tests.case), "strength", None) is pair.program.check.strength
 
     def attempt(case: Case, code: str) -> Difference | None:
-        check = best.pair.program.check
-        if check is None:
+        found = judge(difference.pair, case, code)
+        if found is None or found.execution.passed != difference.execution.passed:
             return None
-        suite = _try_suite(case, None if is_proven else check.strength)
-        if suite is None or suite.strength is not check.strength:
+        if found.verdict.what.partition(":")[0] != difference.verdict.what.partition(":")[0]:
             return None
-        program = suite.program(code, problem=_Task(), limits=LIMITS)
-        execution, verdict = executor.run(program), oracle.judge(case, code)
-        drawn = Tests(case=case, spec=pair.tests.spec, labels=pair.tests.labels)
-        solution = Candidate(
-            code=code, labels=pair.candidate.labels, is_hostile=pair.candidate.is_hostile, is_carried=pair.candidate.is_carried
-        )
-        made = Pair(tests=drawn, candidate=solution, program=program)
-        if execution.status in _OUT_OF_LIMITS or verdict.is_limit or not _differs(made, verdict, execution):
-            return None
-        if execution.passed != difference.execution.passed or verdict.passed != difference.verdict.passed:
-            return None
-        if verdict.what.partition(":")[0] != difference.verdict.what.partition(":")[0]:
-            return None
-        return Difference(pair=made, verdict=verdict, execution=execution)
+        return found
 
     for part in ("tests", "code", "tests"):
         position = 0
@@ -280,8 +300,7 @@ def reduced(difference: Difference, executor: ce.LocalExecutor, oracle: Oracle, 
                 break
             left -= 1
             if part == "tests":
-                case = Case(tests=smaller, entry_point=case.entry_point, prompt=case.prompt, canonical=case.canonical)
-                better = attempt(case, code)
+                better = attempt(dataclasses.replace(case, tests=smaller), code)
             else:
                 better = attempt(case, smaller)
             if better is None:
@@ -289,6 +308,60 @@ def reduced(difference: Difference, executor: ce.LocalExecutor, oracle: Oracle, 
             else:
                 best = better
     return best
+
+
+_Judge = Callable[[Pair, Case, str], Difference | None]
+
+
+def judging(executor: ce.LocalExecutor, oracle: Oracle) -> _Judge:
+    """Return what judges changed tests and candidates in the place of a pair's; it returns a difference or None."""
+
+    def judge(pair: Pair, case: Case, code: str) -> Difference | None:
+        check = pair.program.check
+        proven = _try_suite(pair.tests.case)
+        is_proven = check is not None and proven is not None and proven.strength is check.strength
+        suite = None if check is None else _try_suite(case, None if is_proven else check.strength)
+        if check is None or suite is None or suite.strength is not check.strength:
+            return None
+        changed = _changed(pair, case, code, suite)
+        execution, verdict = executor.run(changed.program), oracle.judge(case, code)
+        if execution.status in _OUT_OF_LIMITS or verdict.is_limit or not _differs(changed, verdict, execution):
+            return None
+        return Difference(pair=changed, verdict=verdict, execution=execution)
+
+    return judge
+
+
+def judging_here(without: str) -> _Judge:
+    """Return what does so in this process, with copies in the place of a split verdict."""
+
+    def judge(pair: Pair, case: Case, code: str) -> Difference | None:
+        suite = _try_suite(case)
+        if suite is None or _strength("copies", case, without) is None:
+            return None
+        return _compared_here(_changed(pair, case, code, suite))
+
+    return judge
+
+
+def _compared_here(pair: Pair, found: Comparison | None = None) -> Difference | None:
+    code = compile(pair.candidate.code, "candidate", "exec", dont_inherit=True)
+    plain, copied = (in_this_process(pair.tests.case, code, copying=copying) for copying in (False, True))
+    if found is not None:
+        found.n_passing += plain.passed
+    if plain.passed == copied.passed or plain.is_limit or copied.is_limit:
+        return None
+    status = ce.Status.PASSED if copied.passed else ce.Status.FAILED
+    execution = ce.Execution(status=status, strength=ce.Strength.SPLIT, message=copied.what)
+    return Difference(pair=pair, verdict=plain, execution=execution)
+
+
+def _changed(pair: Pair, case: Case, code: str, suite: ce.ScriptSuite) -> Pair:
+    return Pair(
+        tests=dataclasses.replace(pair.tests, case=case),
+        candidate=dataclasses.replace(pair.candidate, code=code),
+        program=suite.program(code, problem=_Task(), limits=LIMITS),
+    )
 
 
 def _try_suite(case: Case, strength: ce.Strength | None = None) -> ce.ScriptSuite | None:
@@ -326,7 +399,7 @@ def _without_statement(text: str, position: int) -> str | None:
         return text
 
 
-def kinds(found: Comparison, executor: ce.LocalExecutor, oracle: Oracle, most: int) -> dict[str, list[Difference]]:
+def kinds(found: Comparison, judge: _Judge, most: int) -> dict[str, list[Difference]]:
     """Reduce differences and sort them by kind; at most so many are reduced.
 
     Those are taken first whose candidates and tests have been seen least.
@@ -340,7 +413,7 @@ def kinds(found: Comparison, executor: ce.LocalExecutor, oracle: Oracle, most: i
         difference = min(left, key=lambda d: max(seen[label] for label in _told(d)))
         left.remove(difference)
         seen.update(_told(difference))
-        small = reduced(difference, executor, oracle)
+        small = reduced(difference, judge)
         by_kind.setdefault(f"{small.verdict.passed} {sorted(small.pair.candidate.labels)}", []).append(small)
     return by_kind
 
@@ -355,19 +428,32 @@ def _told(difference: Difference) -> frozenset[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("mode", choices=("split", "replay", "same-box", "off"))
+    parser.add_argument("mode", choices=("split", "replay", "same-box", "copies", "off"))
     parser.add_argument("rest", nargs="+", metavar="[RULE] COUNT")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--candidates", type=int, default=8, help="for each text of tests")
     parser.add_argument("--most", type=int, default=40, help="differences that are reduced")
     parser.add_argument("--findings", type=Path, help="a file that reduced differences are appended to")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="no further tests are drawn after that")
+    parser.add_argument("--log", type=Path, default=Path(os.devnull), help="a file for each difference as it is found")
     parser.add_argument("--json", type=Path, help="a file for the counts")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     without = options.rest[0] if options.mode == "off" else ""
     count = int(options.rest[-1])
-    modes = ["split", "replay"] if without else [options.mode]
+    if options.mode in ("copies", "off"):
+        found = compare_here(
+            count,
+            seed=options.seed,
+            n_candidates=options.candidates,
+            without=without,
+            seconds=options.seconds,
+            log=options.log,
+        )
+        _report(options.mode, found, kinds(found, judging_here(without), options.most), options.findings)
+        return int(bool(found.differences) != bool(without))
+    modes = [options.mode]
     n_differences, rows = 0, {}
     with ce.LocalExecutor(workers=options.workers, preload=["numpy"]) as executor:
         for mode in modes:
@@ -379,10 +465,10 @@ def main() -> int:
                     executor=executor,
                     oracle=oracle,
                     n_candidates=options.candidates,
-                    without=without,
-                    is_loud=True,
+                    seconds=options.seconds,
+                    log=options.log,
                 )
-                by_kind = kinds(found, executor, oracle, options.most)
+                by_kind = kinds(found, judging(executor, oracle), options.most)
             rows[mode] = _report(mode, found, by_kind, options.findings)
             n_differences += len(found.differences)
     if options.json:
