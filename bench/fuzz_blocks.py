@@ -1,3 +1,4 @@
+# ruff: noqa: E501, RET503  # its lines are programs; a block that fits returns nothing
 """The fuzz's blocks: what tests do with a function, a rule for each."""
 
 from __future__ import annotations
@@ -63,7 +64,10 @@ def _table(d: Draft, read: object) -> None:
     lists = [f"[{t}]" for t in texts]
 
     def both(form: str) -> tuple[str, str]:
-        joined = [form % {"flat": t, "args": a, "list": b, "want": w} for t, a, b, w in zip(texts, singles, lists, wants, strict=True)]
+        joined = [
+            form % {"flat": t, "args": a, "list": b, "want": w}
+            for t, a, b, w in zip(texts, singles, lists, wants, strict=True)
+        ]
         text = ", ".join(joined)
         return _none(text), text
 
@@ -146,13 +150,32 @@ def _(d: Draft) -> bool | None:
         return False
     d.head("import math")
     call = d.call()
-    d.expect(d.one(f"math.isclose({call}, 2.5)", f"abs({call} - 2.5) < 1e-6", f"round({call}, 2)", f"abs({call} - 1) <= 0.01", f"round({call} * 100)"))
+    d.expect(
+        d.one(
+            f"math.isclose({call}, 2.5)",
+            f"abs({call} - 2.5) < 1e-6",
+            f"round({call}, 2)",
+            f"abs({call} - 1) <= 0.01",
+            f"round({call} * 100)",
+        )
+    )
 
 
 @rule("core: a helper that normalises")
 def _(d: Draft) -> None:
     name = d.name("norm")
-    body = d.one("sorted(v)", "list(v)", "v", "str(v)", "len(v)", "[tuple(x) for x in v]", "set(v)", "tuple(v)", "v == v", "repr(v)")
+    body = d.one(
+        "sorted(v)",
+        "list(v)",
+        "v",
+        "str(v)",
+        "len(v)",
+        "[tuple(x) for x in v]",
+        "set(v)",
+        "tuple(v)",
+        "v == v",
+        "repr(v)",
+    )
     d.put(f"def {name}(v):\n    return {body}")
     if d.chance(0.5):
         d.expect(f"{name}({d.call()})")
@@ -170,7 +193,11 @@ def _(d: Draft) -> None:
     singles = [f"({t},)" for t in texts]
     wants = [f"⟦{n}.{i}⟧" for i in range(len(rows))]
     table = ", ".join(f"({a}, {w})" for a, w in zip(singles, wants, strict=True))
-    form = d.one("all(%s == want for args, want in [%s])", "all([%s == want for args, want in [%s]])", "not any(%s != want for args, want in [%s])")
+    form = d.one(
+        "all(%s == want for args, want in [%s])",
+        "all([%s == want for args, want in [%s]])",
+        "not any(%s != want for args, want in [%s])",
+    )
     call = f"{d.f}(*args)"
     d.put(f"all([__rec({n}, {call}) for args, want in [{_none(table)}]])", "assert " + form % (call, table))
 
@@ -196,7 +223,23 @@ def _(d: Draft) -> bool | None:
 
 def _raising(d: Draft, args: list[object], name: str) -> None:
     call = f"{d.f}({', '.join(d.texts(args))})"
-    form = d.one("flag", "pass", "else", "else", "text", "args", "finally", "helper", "suppress", "type", "return", "two", "bare", "answer", "with")
+    form = d.one(
+        "flag",
+        "pass",
+        "else",
+        "else",
+        "text",
+        "args",
+        "finally",
+        "helper",
+        "suppress",
+        "type",
+        "return",
+        "two",
+        "bare",
+        "answer",
+        "with",
+    )
     d.use("exception: " + form)
     if form == "flag":
         flag = d.name("raised")
@@ -204,28 +247,38 @@ def _raising(d: Draft, args: list[object], name: str) -> None:
     elif form == "pass":
         d.put(f"try:\n    {call}\n    assert False\nexcept {name}:\n    pass")
     elif form == "else":
-        d.put(f"try:\n    {call}\nexcept {name}:\n    pass\nelse:\n    {d.one('assert False', 'raise AssertionError', 'assert False, 1')}")
+        d.put(
+            f"try:\n    {call}\nexcept {name}:\n    pass\nelse:\n    {d.one('assert False', 'raise AssertionError', 'assert False, 1')}"
+        )
     elif form == "text":
         d.put(f"try:\n    {call}\nexcept {name} as e:\n    message = str(e)\nelse:\n    message = None")
         d.expect("message")
     elif form == "args":
-        d.put(f"try:\n    {call}\nexcept {name} as e:\n    seen = {d.one('e.args', 'len(e.args)', 'type(e).__name__', 'repr(e)', 'isinstance(e, ValueError)', 'e.__cause__', 'str(e)')}\nelse:\n    seen = 0")
+        d.put(
+            f"try:\n    {call}\nexcept {name} as e:\n    seen = {d.one('e.args', 'len(e.args)', 'type(e).__name__', 'repr(e)', 'isinstance(e, ValueError)', 'e.__cause__', 'str(e)')}\nelse:\n    seen = 0"
+        )
         d.expect("seen")
     elif form == "finally":
         d.put(f"try:\n    {call}\nexcept {name}:\n    pass\nfinally:\n    done = 1")
         d.expect("done")
     elif form == "helper":
-        d.put(f"def raises(kind, fn, *args):\n    try:\n        fn(*args)\n    except kind:\n        return True\n    return False")
+        d.put(
+            "def raises(kind, fn, *args):\n    try:\n        fn(*args)\n    except kind:\n        return True\n    return False"
+        )
         d.put(f"assert raises({name}, {d.f}, {', '.join(d.texts(args))})")
     elif form == "suppress":
         d.head("import contextlib")
         d.put(f"with contextlib.suppress({name}):\n    {call}\n    assert False")
     elif form == "with":
         d.head("import contextlib")
-        d.put("@contextlib.contextmanager\ndef raising(kind):\n    try:\n        yield\n    except kind:\n        return\n    raise AssertionError('nothing was raised')")
+        d.put(
+            "@contextlib.contextmanager\ndef raising(kind):\n    try:\n        yield\n    except kind:\n        return\n    raise AssertionError('nothing was raised')"
+        )
         d.put(f"with raising({name}):\n    {call}")
     elif form == "type":
-        d.put(f"try:\n    {call}\nexcept Exception as e:\n    assert {d.one(f'type(e) is {name}', f'isinstance(e, {name})', f'type(e) == {name}')}\nelse:\n    assert False")
+        d.put(
+            f"try:\n    {call}\nexcept Exception as e:\n    assert {d.one(f'type(e) is {name}', f'isinstance(e, {name})', f'type(e) == {name}')}\nelse:\n    assert False"
+        )
     elif form == "return":
         run = d.name("run")
         d.put(f"def {run}():\n    try:\n        return {call}\n    except {name}:\n        return 'raised'")
@@ -282,7 +335,15 @@ def _(d: Draft) -> None:
 
 @rule("a call of a call")
 def _(d: Draft) -> bool | None:
-    kinds = {"ints": "ints ints1", "nested": "nested nested1", "strs": "strs", "str": "str", "int": "int", "counts": "counts", "bool": "int"}
+    kinds = {
+        "ints": "ints ints1",
+        "nested": "nested nested1",
+        "strs": "strs",
+        "str": "str",
+        "int": "int",
+        "counts": "counts",
+        "bool": "int",
+    }
     if len(d.spec.params) != 1 or d.spec.params[0] not in kinds.get(d.spec.result, ""):
         return False
     form = d.one(f"{d.f}({d.plain()})", f"{d.f}({d.f}({d.plain()}))", "named", "copied", "loop")
@@ -350,7 +411,19 @@ def _(d: Draft) -> None:
 @rule("part of an answer kept over a call")
 def _(d: Draft) -> None:
     x = d.name()
-    form = d.one("%s[0]", "%s[-1]", "list(%s)[0]", "max(%s)", "next(iter(%s))", "%s.get('a')", "%s[:1]", "sorted(%s)[0]", "[v for v in %s][0]", "len(%s)", "(%s)[0][0]")
+    form = d.one(
+        "%s[0]",
+        "%s[-1]",
+        "list(%s)[0]",
+        "max(%s)",
+        "next(iter(%s))",
+        "%s.get('a')",
+        "%s[:1]",
+        "sorted(%s)[0]",
+        "[v for v in %s][0]",
+        "len(%s)",
+        "(%s)[0][0]",
+    )
     d.put(f"{x} = {form % d.plain()}")
     d.expect(d.plain())
     d.expect(x)
@@ -361,7 +434,15 @@ def _(d: Draft) -> bool | None:
     if d.spec.result not in _LISTS | {"tuple", "gen"}:
         return False
     x, y = d.name(), d.name()
-    d.put(d.one(f"{x}, *{y} = {d.plain()}", f"*{x}, {y} = {d.plain()}", f"{x}, {y} = {d.plain()}", f"[{x}, {y}] = {d.plain()}", f"({x}, *{y}) = {d.plain()}"))
+    d.put(
+        d.one(
+            f"{x}, *{y} = {d.plain()}",
+            f"*{x}, {y} = {d.plain()}",
+            f"{x}, {y} = {d.plain()}",
+            f"[{x}, {y}] = {d.plain()}",
+            f"({x}, *{y}) = {d.plain()}",
+        )
+    )
     d.expect(d.plain()) if d.chance(0.4) else None
     d.expect(x)
     d.expect(y)
@@ -372,10 +453,29 @@ def _(d: Draft) -> None:
     out = d.name("out")
     rows = ", ".join(f"({', '.join(d.texts())},)" for _ in range(d.one(1, 2, 3)))
     call = f"{d.f}(*row)"
-    body = d.one("append", "comprehension", "total", "text", "dict", "set", "generator", "map", "extend", "tuples", "copies", "strings", "lengths", "subscript", "sum", "count")
+    body = d.one(
+        "append",
+        "comprehension",
+        "total",
+        "text",
+        "dict",
+        "set",
+        "generator",
+        "map",
+        "extend",
+        "tuples",
+        "copies",
+        "strings",
+        "lengths",
+        "subscript",
+        "sum",
+        "count",
+    )
     d.use("collected: " + body)
     if body == "append":
-        d.put(f"{out} = []\nfor row in [{rows}]:\n    {out}.append({d.one(call, f'({call}, 1)', f'list({call})', f'str({call})', f'[{call}]')})")
+        d.put(
+            f"{out} = []\nfor row in [{rows}]:\n    {out}.append({d.one(call, f'({call}, 1)', f'list({call})', f'str({call})', f'[{call}]')})"
+        )
     elif body == "comprehension":
         d.put(f"{out} = [{call} for row in [{rows}]]")
     elif body == "total":
@@ -403,7 +503,9 @@ def _(d: Draft) -> None:
     elif body == "subscript":
         d.put(f"{out} = [0] * 3\nfor i, row in enumerate([{rows}]):\n    {out}[i] = {call}")
     elif body == "sum":
-        d.put(f"{out} = sum({d.one(f'len({call})', call, f'int({call} == 1)', f'1 if {call} else 0')} for row in [{rows}])")
+        d.put(
+            f"{out} = sum({d.one(f'len({call})', call, f'int({call} == 1)', f'1 if {call} else 0')} for row in [{rows}])"
+        )
     else:
         d.put(f"{out} = 0\nfor row in [{rows}]:\n    if {call}: {out} += 1")
     d.expect(out)
@@ -432,7 +534,13 @@ def _(d: Draft) -> bool | None:
     if source == "named":
         source = d.name()
         d.put(f"{source} = {d.plain()}")
-    head = d.one(f"for v in {source}:", f"for i, v in enumerate({source}):", f"for v in sorted({source}):", f"for v in list({source}):", f"for v in {source}[:2]:")
+    head = d.one(
+        f"for v in {source}:",
+        f"for i, v in enumerate({source}):",
+        f"for v in sorted({source}):",
+        f"for v in list({source}):",
+        f"for v in {source}[:2]:",
+    )
     with d.under(head):
         d.put(d.one("assert v == v", "assert isinstance(v, (int, str, list, tuple, float))", "assert v is not None", "assert v != 'zz'", "assert str(v) != 'zz'",
                     f"assert {d.plain()} is not 5", "if v == 1: break", "assert v not in (99, 77)", "assert not isinstance(v, dict)", "print(v)", "v = [v]; assert v"))  # fmt: skip
@@ -460,7 +568,21 @@ def _(d: Draft) -> bool | None:
     a = d.name()
     d.put(f"{a} = {d.texts()[index]}")
     call = _call_with(d, index, a)
-    form = d.one("after", "after", "equal", "tuple", "copy before", "copy after", "length", "chain", "in", "message", "and", "sorted", "result")
+    form = d.one(
+        "after",
+        "after",
+        "equal",
+        "tuple",
+        "copy before",
+        "copy after",
+        "length",
+        "chain",
+        "in",
+        "message",
+        "and",
+        "sorted",
+        "result",
+    )
     d.use("argument afterwards: " + form)
     if form == "after":
         d.put(call) if d.chance(0.5) else d.expect(call)
@@ -472,14 +594,24 @@ def _(d: Draft) -> bool | None:
     elif form == "copy before":
         b = d.name()
         d.head("import copy")
-        d.put(f"{b} = {d.one(f'list({a})', f'{a}[:]', f'copy.copy({a})', f'copy.deepcopy({a})', f'str({a})', f'len({a})', f'sorted({a})', f'tuple({a})')}")
+        d.put(
+            f"{b} = {d.one(f'list({a})', f'{a}[:]', f'copy.copy({a})', f'copy.deepcopy({a})', f'str({a})', f'len({a})', f'sorted({a})', f'tuple({a})')}"
+        )
         d.expect(call)
         d.expect(b)
     elif form == "copy after":
         d.put(call)
         d.expect(f"{d.one('list', 'len', 'str', 'sorted')}({a})")
     elif form == "length":
-        d.expect(d.one(f"len({a}) == len({call})", f"len({call}) == len({a})", f"sorted({a}) == {call}", f"{call} == sorted({a})", f"str({a}) + str({call})"))
+        d.expect(
+            d.one(
+                f"len({a}) == len({call})",
+                f"len({call}) == len({a})",
+                f"sorted({a}) == {call}",
+                f"{call} == sorted({a})",
+                f"str({a}) + str({call})",
+            )
+        )
     elif form == "chain":
         d.expect(d.one(f"len({a}) < 9 and {call}", f"{call} and len({a}) < 9", f"{a} == {a} and {call}"))
     elif form == "in":
@@ -504,7 +636,23 @@ def _(d: Draft) -> bool | None:
         return False
     a, b = d.name(), d.name()
     text = d.texts()[index]
-    form = d.one("again", "loop", "both", "alias", "container", "slice", "table twice", "rows", "closure", "default", "generator", "constant", "grown", "element", "starred")
+    form = d.one(
+        "again",
+        "loop",
+        "both",
+        "alias",
+        "container",
+        "slice",
+        "table twice",
+        "rows",
+        "closure",
+        "default",
+        "generator",
+        "constant",
+        "grown",
+        "element",
+        "starred",
+    )
     d.use("argument twice: " + form)
     if form == "again":
         d.put(f"{a} = {text}")
@@ -534,7 +682,9 @@ def _(d: Draft) -> bool | None:
         d.expect(_call_with(d, index, f"{a}[:]"))
         d.expect(_call_with(d, index, f"{a}[::1]"))
     elif form == "table twice":
-        d.put(f"{a} = [{text}, {d.texts()[index]}]\nfor v in {a}:\n    {_call_with(d, index, 'v')}\nfor v in {a}:\n    got = {_call_with(d, index, 'v')}")
+        d.put(
+            f"{a} = [{text}, {d.texts()[index]}]\nfor v in {a}:\n    {_call_with(d, index, 'v')}\nfor v in {a}:\n    got = {_call_with(d, index, 'v')}"
+        )
         d.expect("got")
         d.expect(a) if d.chance(0.5) else None
     elif form == "rows":
@@ -605,7 +755,18 @@ def _(d: Draft) -> bool | None:
     a, b = d.name("row"), d.name()
     index = next(i for i, p in enumerate(d.spec.params) if p in ("nested", "nested1", "grid"))
     d.put(f"{a} = [1, 2]")
-    d.put(d.one(f"{b} = [{a}, {a}]", f"{b} = [{a}] * 2", f"{b} = [{a}, list({a})]", f"{b} = [{a}[:], {a}]", f"{b} = [[0] * 2] * 2", f"{b} = [{a}, [3]]", f"{b} = list([{a}])", f"{b} = [v for v in ({a}, {a})]"))
+    d.put(
+        d.one(
+            f"{b} = [{a}, {a}]",
+            f"{b} = [{a}] * 2",
+            f"{b} = [{a}, list({a})]",
+            f"{b} = [{a}[:], {a}]",
+            f"{b} = [[0] * 2] * 2",
+            f"{b} = [{a}, [3]]",
+            f"{b} = list([{a}])",
+            f"{b} = [v for v in ({a}, {a})]",
+        )
+    )
     d.expect(_call_with(d, index, d.one(b, b, f"list({b})", f"{b}[:]", f"{b}[:1]")))
     d.expect(d.one(a, b, f"{b}[0]", f"len({a})")) if d.chance(0.6) else None
 
@@ -615,7 +776,14 @@ def _(d: Draft) -> bool | None:
     if d.spec.params[0] not in ("ints", "strs", "ints1"):
         return False
     it = d.name("it")
-    d.put(d.one(f"{it} = iter({d.texts()[0]})", f"{it} = (v for v in {d.texts()[0]})", f"{it} = map(lambda v: v, {d.texts()[0]})", f"{it} = reversed({d.texts()[0]})"))
+    d.put(
+        d.one(
+            f"{it} = iter({d.texts()[0]})",
+            f"{it} = (v for v in {d.texts()[0]})",
+            f"{it} = map(lambda v: v, {d.texts()[0]})",
+            f"{it} = reversed({d.texts()[0]})",
+        )
+    )
     d.expect(_call_with(d, 0, it))
     d.expect(f"list({it})") if d.chance(0.6) else None
 
@@ -627,7 +795,19 @@ def _(d: Draft) -> bool | None:
 def _(d: Draft) -> None:
     run, width = d.name("run"), len(d.spec.params)
     names = ", ".join(f"p{i}" for i in range(width))
-    form = d.one("return", "assert", "star", "default", "returns argument", "nested", "lambda", "twice", "function", "recursion", "memo")
+    form = d.one(
+        "return",
+        "assert",
+        "star",
+        "default",
+        "returns argument",
+        "nested",
+        "lambda",
+        "twice",
+        "function",
+        "recursion",
+        "memo",
+    )
     d.use("helper: " + form)
     if form == "return":
         d.put(f"def {run}({names}):\n    return {d.f}({names})")
@@ -657,7 +837,9 @@ def _(d: Draft) -> None:
         d.expect(f"{d.f}({', '.join([f'{same}({a})', *texts[1:]])})")
         d.expect(a) if d.chance(0.6) else None
     elif form == "nested":
-        d.put(f"def {run}():\n    def inner({names}):\n        return {d.f}({names})\n    return inner({', '.join(d.texts())})")
+        d.put(
+            f"def {run}():\n    def inner({names}):\n        return {d.f}({names})\n    return inner({', '.join(d.texts())})"
+        )
         d.expect(f"{run}()")
     elif form == "lambda":
         d.put(f"{run} = lambda {names}: {d.f}({names})")
@@ -672,7 +854,9 @@ def _(d: Draft) -> None:
         d.put(f"def {run}(n):\n    return [{d.plain()}] + {run}(n - 1) if n else []")
         d.expect(f"{run}(2)")
     else:
-        d.put(f"memo = {{}}\ndef {run}(k, *args):\n    if k not in memo:\n        memo[k] = {d.f}(*args)\n    return memo[k]")
+        d.put(
+            f"memo = {{}}\ndef {run}(k, *args):\n    if k not in memo:\n        memo[k] = {d.f}(*args)\n    return memo[k]"
+        )
         d.expect(f"{run}(1, {', '.join(d.texts())})")
         d.expect(f"{run}(1, {', '.join(d.texts())})")
 
@@ -700,7 +884,24 @@ def _(d: Draft) -> bool | None:
 @rule("a branch on an answer")
 def _(d: Draft) -> None:
     x = d.name()
-    form = d.one("if", "if call", "ternary", "while", "and", "return", "break", "continue", "match", "walrus", "assert then", "count", "filter", "index", "next", "continue if")
+    form = d.one(
+        "if",
+        "if call",
+        "ternary",
+        "while",
+        "and",
+        "return",
+        "break",
+        "continue",
+        "match",
+        "walrus",
+        "assert then",
+        "count",
+        "filter",
+        "index",
+        "next",
+        "continue if",
+    )
     d.use("branch: " + form)
     if form in ("if", "if call"):
         d.put(f"{x} = {d.plain()}") if form == "if" else None
@@ -726,13 +927,24 @@ def _(d: Draft) -> None:
     elif form in ("break", "continue", "continue if"):
         rows = ", ".join(f"({', '.join(d.texts())},)" for _ in range(3))
         with d.under(f"for row in [{rows}]:"):
-            d.put(f"{x} = {d.f}(*row)\nif {d.one(x, f'not {x}', f'{x} == 1')}: {'break' if form == 'break' else 'continue'}")
+            d.put(
+                f"{x} = {d.f}(*row)\nif {d.one(x, f'not {x}', f'{x} == 1')}: {'break' if form == 'break' else 'continue'}"
+            )
             d.put(d.one(f"assert {x} != 'zz'", f"assert not {x} or {x}", f"assert {d.f}(*row) != 'zz'"))
     elif form == "match":
-        d.put(f"match {d.plain()}:\n    case [] | 0: kind = 'empty'\n    case [a, *rest]: kind = 'some'\n    case int(): kind = 'int'\n    case _: kind = 'else'")
+        d.put(
+            f"match {d.plain()}:\n    case [] | 0: kind = 'empty'\n    case [a, *rest]: kind = 'some'\n    case int(): kind = 'int'\n    case _: kind = 'else'"
+        )
         d.expect("kind")
     elif form == "walrus":
-        d.expect(d.one(f"({x} := {d.plain()}) or {x}", f"[{x} := {d.plain()}, {x}]", f"({x} := {d.plain()}) == {x}", f"len(str({x} := {d.plain()})) + len(str({x}))"))
+        d.expect(
+            d.one(
+                f"({x} := {d.plain()}) or {x}",
+                f"[{x} := {d.plain()}, {x}]",
+                f"({x} := {d.plain()}) == {x}",
+                f"len(str({x} := {d.plain()})) + len(str({x}))",
+            )
+        )
         d.expect(x) if d.chance(0.5) else None
     elif form == "assert then":
         d.put(f"{x} = {d.plain()}")
@@ -745,7 +957,9 @@ def _(d: Draft) -> None:
     elif form == "filter":
         d.expect(f"[i for i in range(3) if {d.plain()}]")
     elif form == "index":
-        d.put(f"found = None\nfor i in range(3):\n    if {d.plain()} == i:\n        found = i\n        break\nelse:\n    found = 'none'")
+        d.put(
+            f"found = None\nfor i in range(3):\n    if {d.plain()} == i:\n        found = i\n        break\nelse:\n    found = 'none'"
+        )
         d.expect("found")
     else:
         d.expect(f"next((i for i in range(3) if {d.plain()}), None)")
@@ -753,7 +967,22 @@ def _(d: Draft) -> None:
 
 @rule("core: flow that the tests alone decide")
 def _(d: Draft) -> None:
-    form = d.one("while", "break", "continue", "if", "else", "nested", "range", "product", "pop", "early", "enumerate", "star", "try finally", "step")
+    form = d.one(
+        "while",
+        "break",
+        "continue",
+        "if",
+        "else",
+        "nested",
+        "range",
+        "product",
+        "pop",
+        "early",
+        "enumerate",
+        "star",
+        "try finally",
+        "step",
+    )
     d.use("flow: " + form)
     if form == "while":
         d.put("i = 0")
@@ -783,7 +1012,12 @@ def _(d: Draft) -> None:
         else:
             texts = ["i", *d.texts()[1:]]
             with d.under("for i in range(1, 4):"):
-                d.put(d.one(f"assert {d.f}({', '.join(texts)}) != 'zz'", f"assert isinstance({d.f}({', '.join(texts)}), (int, float, list, dict, str, type(None))) or True"))
+                d.put(
+                    d.one(
+                        f"assert {d.f}({', '.join(texts)}) != 'zz'",
+                        f"assert isinstance({d.f}({', '.join(texts)}), (int, float, list, dict, str, type(None))) or True",
+                    )
+                )
     elif form == "product":
         d.head("import itertools")
         with d.under("for i, j in itertools.product((1, 2), 'a'):"):
@@ -820,7 +1054,22 @@ def _(d: Draft) -> None:
 
 @rule("core: names and modules")
 def _(d: Draft) -> None:
-    form = d.one("constant", "math", "from", "alias import", "typing", "global", "docstring", "print", "annotated", "del", "chained", "swap", "string", "collections")
+    form = d.one(
+        "constant",
+        "math",
+        "from",
+        "alias import",
+        "typing",
+        "global",
+        "docstring",
+        "print",
+        "annotated",
+        "del",
+        "chained",
+        "swap",
+        "string",
+        "collections",
+    )
     d.use("names: " + form)
     if form == "constant":
         d.put("LIMIT = 1000")
@@ -829,7 +1078,14 @@ def _(d: Draft) -> None:
         d.head("import math")
         d.put(f"assert {d.plain()} != math.pi")
     elif form == "from":
-        d.head(d.one("from math import inf", "from math import *", "from collections import Counter", "from typing import List"))
+        d.head(
+            d.one(
+                "from math import inf",
+                "from math import *",
+                "from collections import Counter",
+                "from typing import List",
+            )
+        )
         d.expect(d.plain())
     elif form == "alias import":
         d.head(d.one("import math as m", "import collections as c, math as m"))
@@ -875,11 +1131,36 @@ def _(d: Draft) -> None:
 
 @rule("a builtin or the entry point shadowed")
 def _(d: Draft) -> None:
-    form = d.one("lambda", "def", "parameter", "import", "loop", "except", "class", "comprehension", "del", "global", "entry", "prompt", "monkey", "exception", "walrus", "star import")
+    form = d.one(
+        "lambda",
+        "def",
+        "parameter",
+        "import",
+        "loop",
+        "except",
+        "class",
+        "comprehension",
+        "del",
+        "global",
+        "entry",
+        "prompt",
+        "monkey",
+        "exception",
+        "walrus",
+        "star import",
+    )
     d.use("shadow: " + form)
     call = d.plain()
     if form == "lambda":
-        d.put(d.one("sorted = lambda v, **k: v", "len = lambda v: 2", "list = lambda v: v", "str = lambda v: v", "tuple = lambda v: v"))
+        d.put(
+            d.one(
+                "sorted = lambda v, **k: v",
+                "len = lambda v: 2",
+                "list = lambda v: v",
+                "str = lambda v: v",
+                "tuple = lambda v: v",
+            )
+        )
         d.expect(d.one(f"sorted({call})", f"len({call})", f"list({call})", f"str({call})", f"tuple({call})"))
         x = d.name()
         d.put(f"{x} = {d.one('list', 'str', 'tuple', 'sorted')}({call})\n{d.plain()}")
@@ -925,7 +1206,13 @@ def _(d: Draft) -> None:
         d.put("poly = lambda n, x: 3")
         d.expect(call)
     elif form == "monkey":
-        d.put(d.one("import copy\ncopy.deepcopy = lambda v: v", "import math\nmath.isclose = lambda *a: True", "import builtins\nbuiltins.fuzz = 1"))
+        d.put(
+            d.one(
+                "import copy\ncopy.deepcopy = lambda v: v",
+                "import math\nmath.isclose = lambda *a: True",
+                "import builtins\nbuiltins.fuzz = 1",
+            )
+        )
         d.expect(call)
     elif form == "exception":
         d.put("ValueError = KeyError")
@@ -943,7 +1230,24 @@ def _(d: Draft) -> None:
 
 @rule("state of the interpreter")
 def _(d: Draft) -> None:
-    form = d.one("random", "seed", "own random", "decimal", "digits", "warnings", "environment", "time", "id", "argv", "modules", "recursion", "hash", "shuffle", "sample", "own choice")
+    form = d.one(
+        "random",
+        "seed",
+        "own random",
+        "decimal",
+        "digits",
+        "warnings",
+        "environment",
+        "time",
+        "id",
+        "argv",
+        "modules",
+        "recursion",
+        "hash",
+        "shuffle",
+        "sample",
+        "own choice",
+    )
     d.use("state: " + form)
     call = d.plain()
     if form == "random":
@@ -959,7 +1263,17 @@ def _(d: Draft) -> None:
         d.head("import random")
         d.put("rng = random.Random(3)")
         if d.spec.params[0] in ("ints", "ints1"):
-            d.expect(_call_with(d, 0, d.one("[rng.randint(0, 5) for _ in range(3)]", "rng.sample(range(9), 4)", "[rng.choice((1, 2)) for _ in range(2)]")))
+            d.expect(
+                _call_with(
+                    d,
+                    0,
+                    d.one(
+                        "[rng.randint(0, 5) for _ in range(3)]",
+                        "rng.sample(range(9), 4)",
+                        "[rng.choice((1, 2)) for _ in range(2)]",
+                    ),
+                )
+            )
         else:
             d.expect(call)
         d.expect("rng.randint(0, 99)")
@@ -1010,7 +1324,24 @@ def _(d: Draft) -> None:
 
 @rule("the candidate itself")
 def _(d: Draft) -> None:
-    form = d.one("name", "callable", "partial", "map", "passed", "attribute", "repr", "equal", "signature", "doc", "filter", "sorted key", "reduce", "type", "in", "stored")
+    form = d.one(
+        "name",
+        "callable",
+        "partial",
+        "map",
+        "passed",
+        "attribute",
+        "repr",
+        "equal",
+        "signature",
+        "doc",
+        "filter",
+        "sorted key",
+        "reduce",
+        "type",
+        "in",
+        "stored",
+    )
     d.use("itself: " + form)
     texts = d.texts()
     if form == "name":
@@ -1062,7 +1393,22 @@ def _(d: Draft) -> bool | None:
     texts = d.texts()
     width = 2 if d.spec.params[0] == "fn2" else 1
     params = "t, v" if width == 2 else "v"
-    form = d.one("records", "counts", "raises", "pure def", "closure", "default", "sees answer", "changes", "two", "entry", "global", "generator", "method", "partial")
+    form = d.one(
+        "records",
+        "counts",
+        "raises",
+        "pure def",
+        "closure",
+        "default",
+        "sees answer",
+        "changes",
+        "two",
+        "entry",
+        "global",
+        "generator",
+        "method",
+        "partial",
+    )
     d.use("callback: " + form)
     rest = texts[1]
     if form == "records":
@@ -1070,11 +1416,15 @@ def _(d: Draft) -> bool | None:
         d.expect("got")
         d.expect("seen")
     elif form == "counts":
-        d.put(f"count = [0]\ndef step({params}):\n    count[0] += 1\n    return {d.one('v', 'count[0]')}\ngot = {d.f}(step, {rest})")
+        d.put(
+            f"count = [0]\ndef step({params}):\n    count[0] += 1\n    return {d.one('v', 'count[0]')}\ngot = {d.f}(step, {rest})"
+        )
         d.expect("got")
         d.expect("count[0]") if d.chance(0.7) else None
     elif form == "raises":
-        d.put(f"def step({params}):\n    if v == 2: raise {d.one('KeyError(2)', 'ValueError', 'StopIteration')}\n    return v")
+        d.put(
+            f"def step({params}):\n    if v == 2: raise {d.one('KeyError(2)', 'ValueError', 'StopIteration')}\n    return v"
+        )
         d.put(f"try:\n    got = {d.f}(step, {rest})\nexcept (KeyError, ValueError):\n    got = 'raised'")
         d.expect("got")
     elif form == "pure def":
@@ -1105,7 +1455,9 @@ def _(d: Draft) -> bool | None:
     elif form == "generator":
         d.expect(f"{d.f}(lambda {params}: (i for i in range(2)), {rest}) is not None")
     elif form == "method":
-        d.expect(f"{d.f}({d.one('[1, 2].count', 'str', '{1: 2}.get', 'dict(a=1).get')}, {rest})" if width == 1 else d.plain())
+        d.expect(
+            f"{d.f}({d.one('[1, 2].count', 'str', '{1: 2}.get', 'dict(a=1).get')}, {rest})" if width == 1 else d.plain()
+        )
     else:
         d.head("import functools")
         d.expect(f"{d.f}(functools.partial(lambda k, {params}: v + k, 1), {rest})")
@@ -1118,7 +1470,20 @@ def _(d: Draft) -> bool | None:
     g = d.name("g")
     d.put(f"{g} = {d.plain()}")
     for _ in range(d.one(1, 2, 3)):
-        d.expect(d.one(f"next({g}, None)", f"list({g})", f"sum({g})", f"next({g})", f"{g} is iter({g})", f"len({g})", f"1 in {g}", f"[v for v in {g}]", f"list(zip({g}, [1]))", f"bool({g})"))
+        d.expect(
+            d.one(
+                f"next({g}, None)",
+                f"list({g})",
+                f"sum({g})",
+                f"next({g})",
+                f"{g} is iter({g})",
+                f"len({g})",
+                f"1 in {g}",
+                f"[v for v in {g}]",
+                f"list(zip({g}, [1]))",
+                f"bool({g})",
+            )
+        )
         d.put(f"more = {d.plain()}") if d.chance(0.25) else None
     d.expect("list(more)") if any("more = " in str(line[1]) for line in d.lines) and d.chance(0.4) else None
 
@@ -1136,7 +1501,9 @@ def _(d: Draft) -> None:
         if d.spec.params[0] in ("ints", "floats", "ints1"):
             x = d.name()
             d.put(f"{x} = {_call_with(d, 0, '[nan, 1]')}")
-            d.expect(d.one(f"{x} == [nan, 1]", f"nan in {x}", f"str({x})", f"{x} == {x}", f"{x}[0] is nan")) if d.spec.result in _LISTS else d.expect(f"str({x})")
+            d.expect(
+                d.one(f"{x} == [nan, 1]", f"nan in {x}", f"str({x})", f"{x} == {x}", f"{x}[0] is nan")
+            ) if d.spec.result in _LISTS else d.expect(f"str({x})")
         else:
             d.expect(call)
     elif form == "is":
@@ -1157,7 +1524,24 @@ def _(d: Draft) -> None:
 
 @rule("rare statements")
 def _(d: Draft) -> None:
-    form = d.one("with", "class", "exec", "assert in class", "yield", "async", "star", "lambda call", "nonlocal", "decorator", "import late", "try import", "global read", "comprehension scope", "f-string", "slice store")
+    form = d.one(
+        "with",
+        "class",
+        "exec",
+        "assert in class",
+        "yield",
+        "async",
+        "star",
+        "lambda call",
+        "nonlocal",
+        "decorator",
+        "import late",
+        "try import",
+        "global read",
+        "comprehension scope",
+        "f-string",
+        "slice store",
+    )
     d.use("rare: " + form)
     call = d.plain()
     if form == "with":
@@ -1182,17 +1566,23 @@ def _(d: Draft) -> None:
         d.put(f"def cases():\n    yield ({', '.join(d.texts())},)\n    yield ({', '.join(d.texts())},)")
         d.put(f"for row in cases():\n    assert {d.f}(*row) != 'zz'")
     elif form == "async":
-        d.put(f"async def run():\n    return {call}\ntry:\n    run().send(None)\nexcept StopIteration as stop:\n    got = stop.value")
+        d.put(
+            f"async def run():\n    return {call}\ntry:\n    run().send(None)\nexcept StopIteration as stop:\n    got = stop.value"
+        )
         d.expect("got")
     elif form == "star":
         d.expect(f"[*[1], *[{call}]]")
     elif form == "lambda call":
         d.expect(f"(lambda: {call})()")
     elif form == "nonlocal":
-        d.put(f"def outer():\n    n = 0\n    def inner():\n        nonlocal n\n        n += 1\n        return {call}\n    inner()\n    return [inner(), n]")
+        d.put(
+            f"def outer():\n    n = 0\n    def inner():\n        nonlocal n\n        n += 1\n        return {call}\n    inner()\n    return [inner(), n]"
+        )
         d.expect("outer()")
     elif form == "decorator":
-        d.put(f"def twice(fn):\n    def inner(*args):\n        fn(*args)\n        return fn(*args)\n    return inner\n@twice\ndef run():\n    return {call}")
+        d.put(
+            f"def twice(fn):\n    def inner(*args):\n        fn(*args)\n        return fn(*args)\n    return inner\n@twice\ndef run():\n    return {call}"
+        )
         d.expect("run()")
     elif form == "import late":
         d.put("import math as mm")
@@ -1209,7 +1599,9 @@ def _(d: Draft) -> None:
     elif form == "f-string":
         x = d.name()
         d.put(f"{x} = {call}")
-        d.expect(d.one(f"f'{{{x}!r:>10}}'", f"f'{{{x}}}'", f"f'{{{x}=}}'", f"'%r' % ({x},)", f"'{{0}} {{0}}'.format({x})"))
+        d.expect(
+            d.one(f"f'{{{x}!r:>10}}'", f"f'{{{x}}}'", f"f'{{{x}=}}'", f"'%r' % ({x},)", f"'{{0}} {{0}}'.format({x})")
+        )
     else:
         d.put(f"items = [1, 2, 3]\nitems[1:2] = [{call}]")
         d.expect("items")
@@ -1221,7 +1613,9 @@ def _(d: Draft) -> bool | None:
     if not used:
         return False
     d.head(f"import {used[0]}")
-    attribute = {"math": "math.isclose(1.0, 1.0)", "json": "json.dumps([1])", "re": "bool(re.match('a', 'ab'))"}[used[0]]
+    attribute = {"math": "math.isclose(1.0, 1.0)", "json": "json.dumps([1])", "re": "bool(re.match('a', 'ab'))"}[
+        used[0]
+    ]
     d.expect(d.one(attribute, f"{attribute} and {d.plain()}"))
     d.expect(d.plain())
 
@@ -1230,4 +1624,11 @@ def _(d: Draft) -> bool | None:
 def _(d: Draft) -> bool | None:
     if not d.spec.helper:
         return False
-    d.expect(d.one(f"poly({d.plain()}, 2)", f"poly(1, 2) + {d.plain()}", f"{d.plain()} == poly(1, 0)", f"abs(poly({d.plain()}, 1)) < 99"))
+    d.expect(
+        d.one(
+            f"poly({d.plain()}, 2)",
+            f"poly(1, 2) + {d.plain()}",
+            f"{d.plain()} == poly(1, 0)",
+            f"abs(poly({d.plain()}, 1)) < 99",
+        )
+    )

@@ -1,3 +1,4 @@
+# ruff: noqa: BLE001  # programs may raise anything
 """The idea of a split verdict without its processes: both verdicts in this process, hundreds of times faster.
 
 Where tests are proven to be indifferent to copies, running them with the candidate's objects and running them with
@@ -49,13 +50,15 @@ def unpatched() -> Iterator[None]:
             setattr(module, name, original)
 
 
-def in_this_process(case: Case, code: Any, *, copying: bool) -> Verdict:
+def in_this_process(case: Case, code: Any, *, copying: bool, is_wrapping: bool = False) -> Verdict:
     """Return what becomes of tests.
 
     Args:
         case: the tests.
         code: the candidate's, compiled or not.
         copying: whether candidate and tests get copies of each other's objects.
+        is_wrapping: whether functions that are passed get and give copies, too; those that are proven to depend on
+            their parameters alone run on the candidate's side.
     """
     candidate = types.ModuleType("candidate")
     namespace: dict[str, Any] = {"__name__": "tests"}
@@ -69,7 +72,7 @@ def in_this_process(case: Case, code: Any, *, copying: bool) -> Verdict:
             for name, module in modules_of(case.canonical).items():
                 namespace[name] = __import__(module, fromlist=["_"])
             exec(case.prompt, namespace)
-            namespace[case.entry_point] = function = _Boundary().outwards(function) if copying else function
+            namespace[case.entry_point] = function = _Boundary(is_wrapping).outwards(function) if copying else function
             exec(case.tests, namespace)
             if case.has_check:
                 namespace["check"](function)
@@ -97,6 +100,9 @@ def _text(error: BaseException) -> str:
 class _Boundary:
     """Copies what passes; functions and iterators are asked where they are."""
 
+    def __init__(self, is_wrapping: bool) -> None:
+        self.is_wrapping = is_wrapping
+
     def outwards(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return a function that gets copies and whose answers are copied."""
 
@@ -115,21 +121,23 @@ class _Boundary:
             return value
         if id(value) in made:
             return made[id(value)][0]
-        if kind is tuple:
-            result: Any = tuple([self.copy(v, made) for v in value])
+        if kind in _ANEW:
+            result: Any = _ANEW[kind](value)
+        elif kind is tuple:
+            result = tuple([self.copy(v, made) for v in value])
         elif kind in (list, collections.deque):
             result = kind() if kind is list else collections.deque(maxlen=value.maxlen)
             made[id(value)] = result, value
             result.extend(self.copy(v, made) for v in value)
-        elif kind in (set, frozenset):
-            result = kind([self.copy(v, made) for v in value])
+        elif kind in (set, frozenset):  # as the codec does, in the order of the original
+            result = value.copy() if all(type(v) in _ATOMS | _ANEW.keys() for v in value) else copy.deepcopy(value)
         elif kind in (dict, collections.OrderedDict, collections.Counter, collections.defaultdict):
             result = kind() if kind is not collections.defaultdict else collections.defaultdict(value.default_factory)
             made[id(value)] = result, value
             for k, v in value.items():
                 result[self.copy(k, made)] = self.copy(v, made)
         elif kind in (types.FunctionType, types.LambdaType, types.MethodType):
-            result = self.outwards(value)
+            result = self.outwards(value) if self.is_wrapping else value
         elif hasattr(kind, "__next__"):
             result = (self.copy(v) for v in value)
         elif kind in _VIEWS:
@@ -140,7 +148,13 @@ class _Boundary:
         return result
 
 
-_ATOMS = frozenset({type(None), bool, int, float, complex, str, bytes, range, type(...), type})
+_ATOMS = frozenset({type(None), bool, complex, bytes, range, type(...), type})
+#: Values that nobody can change, but whose identity is not the original's.
+_ANEW: dict[type, Callable[[Any], Any]] = {
+    int: lambda v: v if abs(v) < 257 else (v + 1) - 1,
+    float: lambda v: float.fromhex(v.hex()),
+    str: lambda v: "".join(v) if len(v) < 2 else v[:1] + v[1:],
+}
 _VIEWS: dict[type, Callable[[list[Any]], Any]] = {
     type({}.keys()): lambda v: dict.fromkeys(v).keys(),
     type({}.values()): lambda v: dict(zip(itertools.count(), v, strict=False)).values(),

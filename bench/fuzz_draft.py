@@ -1,3 +1,4 @@
+# ruff: noqa: BLE001, E501, S307  # its lines are programs, and they may raise anything
 """Drafts of tests: the fuzz's expressions, and how they get their expected values.
 
 A program is drawn as a draft first, in which each asserted expression goes through a recorder; running the draft with
@@ -31,7 +32,7 @@ RULES: dict[str, Block] = {}
 # ------------------------------------------------------------------------------------------------ literals
 
 
-def literal(value: Any) -> str | None:  # noqa: PLR0911
+def literal(value: Any) -> str | None:
     """Return an expression for a value of exactly its type, or None."""
     kind = type(value)
     if kind is float:
@@ -69,7 +70,7 @@ def bracketed(expression: str) -> str:
     return expression if isinstance(node, simple) else f"({expression})"
 
 
-def other(rng: random.Random, value: Any) -> Any:  # noqa: PLR0911
+def other(rng: random.Random, value: Any) -> Any:
     """Return a value that differs from this one, often by little."""
     if isinstance(value, bool):
         return rng.choice([not value, None])
@@ -201,13 +202,24 @@ class Draft:
             return self.one(f"dict({pairs})", f"{{**{text}}}", f"{text}.copy()", f"{{k: v for k, v in {text}.items()}}")
         if isinstance(value, str):
             self.use("arguments: made str")
-            return self.one(f"str({text})", f"''.join({list(value)!r})", f"{text} + ''", f"f'{{{text}}}'" if "'" not in value and False else f"{text}[:]")
+            return self.one(
+                f"str({text})",
+                f"''.join({list(value)!r})",
+                f"{text} + ''",
+                f"{text}[:]",
+            )
         if isinstance(value, tuple):
             self.use("arguments: made tuple")
             return self.one(f"tuple({list(value)!r})", f"{text} + ()")
         if type(value) is int:
             self.use("arguments: made int")
-            return self.one(f"int({str(value)!r})", f"{value} + 0", f"-({-value})", f"[{value}][0]", f"abs({value})" if value >= 0 else text)
+            return self.one(
+                f"int({str(value)!r})",
+                f"{value} + 0",
+                f"-({-value})",
+                f"[{value}][0]",
+                f"abs({value})" if value >= 0 else text,
+            )
         return text
 
     def made_list(self, value: list[Any], text: str) -> str:
@@ -223,7 +235,15 @@ class Draft:
             name = self.name()
             self.put(f"{name} = {text}")
             self.maybe_read_later(name)
-            return self.one(f"list({name})", f"{name}[:]", f"[*{name}]", f"{name}.copy()", f"{name} + []", f"[i for i in {name}]", f"{name} * 1")
+            return self.one(
+                f"list({name})",
+                f"{name}[:]",
+                f"[*{name}]",
+                f"{name}.copy()",
+                f"{name} + []",
+                f"[i for i in {name}]",
+                f"{name} * 1",
+            )
         if how == 4:
             self.use("arguments: deep copy of a name")
             self.head(self.one("import copy", "import copy"))
@@ -240,7 +260,9 @@ class Draft:
         if how == 6:
             self.use("arguments: element of a container")
             name = self.name("box")
-            form, key = self.one(("[%s]", "0"), ("(%s, 1)", "0"), ("{'k': %s}", "'k'"), ("[[%s]]", "0][0"), ("[0, %s]", "-1"))
+            form, key = self.one(
+                ("[%s]", "0"), ("(%s, 1)", "0"), ("{'k': %s}", "'k'"), ("[[%s]]", "0][0"), ("[0, %s]", "-1")
+            )
             self.put(f"{name} = {form % text}")
             self.maybe_read_later(name)
             return f"{name}[{key}]"
@@ -254,13 +276,22 @@ class Draft:
             return name
         if how == 9:
             self.use("arguments: repeated")
-            return self.one("[1] * 3", "[0, 2] * 2", "[[0] * 2] * 2", "[[1, 2] for _ in range(2)]", "list(range(4))") if self.spec.params[0] in ("nested", "ints") else text
+            return (
+                self.one("[1] * 3", "[0, 2] * 2", "[[0] * 2] * 2", "[[1, 2] for _ in range(2)]", "list(range(4))")
+                if self.spec.params[0] in ("nested", "ints")
+                else text
+            )
         if how == 10:
             self.use("arguments: sorted name")
             name = self.name()
             self.put(f"{name} = {text}")
             self.maybe_read_later(name)
-            return self.one(f"sorted({name})", f"list(reversed({name}))", f"list(map(lambda i: i, {name}))", f"list(filter(None, {name}))")
+            return self.one(
+                f"sorted({name})",
+                f"list(reversed({name}))",
+                f"list(map(lambda i: i, {name}))",
+                f"list(filter(None, {name}))",
+            )
         if how == 11:
             self.use("arguments: from a helper")
             name, kept = self.name("make"), self.name("kept")
@@ -294,7 +325,7 @@ class Draft:
         """Assert something of an expression in a loop, whose every visit gives the same."""
         self.expect(expression)
 
-    def assertion(self, number: int, expression: str, form: float, seed: float) -> str:  # noqa: PLR0911
+    def assertion(self, number: int, expression: str, form: float, seed: float) -> str:
         rng = random.Random(seed)
         if number not in self.values:
             return f"assert {expression}"
@@ -329,7 +360,13 @@ class Draft:
             return f"assert {bare}" if value else f"assert not {bare}"
         if form < 0.70 and isinstance(value, int | float) and not isinstance(value, bool) and value == value:
             self.use("assert: ordering")
-            return rng.choice([f"assert {bare} < {value + 1!r}", f"assert {value - 1!r} < {bare} <= {text}", f"assert {bare} >= {text}"])
+            return rng.choice(
+                [
+                    f"assert {bare} < {value + 1!r}",
+                    f"assert {value - 1!r} < {bare} <= {text}",
+                    f"assert {bare} >= {text}",
+                ]
+            )
         if form < 0.73:
             self.use("assert: message")
             return f"assert {bare} == {text}, {rng.choice(['1', repr('wrong'), '[1][0]', 'str(3)'])}"
@@ -351,7 +388,13 @@ class Draft:
             return f"assert {bare} is not None"
         if form < 0.88:
             self.use("assert: and, or")
-            return rng.choice([f"assert True and {bare} == {text}", f"assert {bare} == {text} or False", f"assert not ({bare} != {text} or False)"])
+            return rng.choice(
+                [
+                    f"assert True and {bare} == {text}",
+                    f"assert {bare} == {text} or False",
+                    f"assert not ({bare} != {text} or False)",
+                ]
+            )
         if form < 0.90:
             self.use("assert: chain")
             return f"assert {text} == {bare} == {text}"
@@ -457,7 +500,11 @@ class Draft:
         lines = [(d, f if isinstance(f, str) else f(self)) for d, _, f in self.lines]
         body = "".join("    " * depth + line + "\n" for depth, line in lines)
         body = re.sub(r"⟦(\d+)\.(\d+)⟧", self.filled, body)
-        head = "".join(f"{line}\n" for line in self.heads if not (line in ("import math", "import json", "import re") and self.forgets(line)))
+        head = "".join(
+            f"{line}\n"
+            for line in self.heads
+            if not (line in ("import math", "import json", "import re") and self.forgets(line))
+        )
         source = head + body.replace("\n    pass\n", "\n").replace("\npass\n", "\n")
         try:
             compile(source, "tests", "exec")
@@ -525,11 +572,24 @@ class Function:
 
     def __init__(self, rng: random.Random, kind: str) -> None:
         if kind == "fn":
-            self.text = rng.choice(("lambda v: v + 1", "lambda v: v * 2", "abs", "str", "lambda v: [v]", "lambda v: (v, v)", "lambda v, k=3: v + k", "float"))
+            self.text = rng.choice(
+                (
+                    "lambda v: v + 1",
+                    "lambda v: v * 2",
+                    "abs",
+                    "str",
+                    "lambda v: [v]",
+                    "lambda v: (v, v)",
+                    "lambda v, k=3: v + k",
+                    "float",
+                )
+            )
         elif kind == "pred":
             self.text = rng.choice(("lambda v: v > 1", "bool", "lambda v: v % 2 == 0", "lambda v: v in (1, 2)"))
         else:
-            self.text = rng.choice(("lambda t, v: t + v", "max", "lambda t, v: t * 2 - v", "min", "pow and (lambda t, v: v)"))
+            self.text = rng.choice(
+                ("lambda t, v: t + v", "max", "lambda t, v: t * 2 - v", "min", "pow and (lambda t, v: v)")
+            )
 
 
 _FUNCTIONS = ("fn", "pred", "fn2")

@@ -11,7 +11,7 @@ from fuzz_draft import RULES, Draft
 from fuzz_oracles import Case
 from fuzz_specs import SPECS, Spec
 
-__all__ = ["RULES", "Tests", "tests"]
+__all__ = ["RULES", "Tests", "draw"]
 
 fuzz_blocks.enter()
 #: Functions that only few rules are for are drawn more often.
@@ -31,7 +31,7 @@ class Tests:
 _ENTRIES = ("f",) * 12 + ("solve", "sum", "max", "sorted", "check", "candidate", "test", "set", "len", "list", "x", "g")
 
 
-def tests(rng: random.Random, weight: Callable[[str], float] = lambda label: 1.0) -> Tests:
+def draw(rng: random.Random, weight: Callable[[str], float] = lambda label: 1.0) -> Tests:
     """Draw tests.
 
     Args:
@@ -44,5 +44,3 @@ def tests(rng: random.Random, weight: Callable[[str], float] = lambda label: 1.0
         draft.program()
         if (case := draft.finished()) is not None:
             return Tests(case=case, spec=spec, labels=frozenset(draft.labels))
-
-

@@ -1,3 +1,4 @@
+# ruff: noqa: BLE001, PYI024  # programs may raise anything
 """The two oracles' processes: a clean interpreter that forks once for each pair of tests and candidate.
 
 It reads jobs from stdin and writes verdicts to stdout, one JSON object a line. It shares nothing with codeeval, runs no
@@ -329,7 +330,7 @@ class _Pickler(pickle.Pickler):
         self.wall = end
         self.numbers: dict[int, tuple[int, Any]] = {}
 
-    def persistent_id(self, value: Any) -> Any:  # noqa: PLR0911
+    def persistent_id(self, value: Any) -> Any:
         kind = type(value)
         if kind in _CARRIED:
             if kind is collections.defaultdict and not isinstance(value.default_factory, type | None):
@@ -471,5 +472,5 @@ class _Unpickler(pickle.Unpickler):
 if __name__ == "__main__":
     sys.set_int_max_str_digits(4300)
     if "numpy" in sys.argv:
-        import numpy
+        pass
     main()

@@ -1,3 +1,4 @@
+# ruff: noqa: E501, ISC004  # its lines are programs
 """What the fuzz has candidates solve: small functions with a reference, and the ways to solve them rightly and wrongly.
 
 A candidate is the reference and some pieces around each call of it: pieces that an honest program may have (caches,
@@ -57,7 +58,7 @@ SPECS: tuple[Spec, ...] = (
     _spec("unique", "ints", "ints", _one("list(dict.fromkeys(xs))", "xs"), ((None,), "TypeError", "")),
     _spec(
         "running", "ints", "ints", "def _ref(xs):\n    out = []\n    for x in xs:\n        out.append(max(out[-1:] + [x]))\n    return out\n"
-    ),  # fmt: skip
+    ),
     _spec("count", "strs", "counts", _one("{w: ws.count(w) for w in ws}", "ws"), ((5,), "AttributeError", "")),
     _spec("invert", "counts", "intkeys", _one("{v: k for k, v in d.items()}", "d"), (([1],), "AttributeError", "")),
     _spec("palindrome", "str", "bool", _one("s == s[::-1]", "s"), ((5,), "TypeError", "")),
@@ -107,7 +108,7 @@ SPECS: tuple[Spec, ...] = (
 )  # fmt: skip
 
 
-def value(rng: random.Random, kind: str) -> Any:  # noqa: PLR0911
+def value(rng: random.Random, kind: str) -> Any:
     """Return an argument of a kind; kinds of functions give the text of one, inside a `Text`."""
     words = ["a", "b", "ab", "ba", "aba", "", "xyz", "a b", "Zz"]
     if kind == "int":
@@ -158,7 +159,7 @@ class Candidate:
     "Whether all that it answers is of types that leave the box."
 
 
-_CHANGE = '''
+_CHANGE = """
 def _change(v, how):
     if isinstance(v, list):
         if how == 0: v.append(7)
@@ -182,8 +183,8 @@ def _change(v, how):
     elif isinstance(v, set): v.add(99)
     elif isinstance(v, tuple):
         for x in v: _change(x, how)
-'''
-_TWEAK = '''
+"""
+_TWEAK = """
 def _tweak(r):
     if isinstance(r, bool): return not r
     if isinstance(r, (int, float)): return r + 1
@@ -191,11 +192,11 @@ def _tweak(r):
     if isinstance(r, dict): return {k: r[k] for k in list(r)[1:]} or {0: 0}
     if isinstance(r, set): return r | {77}
     return None
-'''
-_HASH = '''
+"""
+_HASH = """
 def _h(args):
     return sum(map(ord, "".join(repr(a) for a in args if isinstance(a, (int, float, str, list, dict, tuple)))))
-'''
+"""
 _EQUAL_ROWS = "    if isinstance(r, list):\n        seen = []\n        for i, x in enumerate(r):\n            for s in seen:\n                if s == x and type(s) is type(x): r[i] = s; break\n            else: seen.append(x)\n"
 
 #: Honest pieces: label → lines before the reference is called, lines after it, whether the answers are carried.
@@ -405,7 +406,18 @@ _N_FITTING = {label: sum(label in fitting for fitting in _FITTING.values()) for 
 _WEIGHTS = {name: [len(SPECS) / _N_FITTING[label] for label in fitting] for name, fitting in _FITTING.items()}
 #: They go where an answer goes, and a replay knows of answers alone.
 _SETTINGS = frozenset({"sets the decimal context", "sets the digit limit", "sets the warnings"})
-_WHEN = ("_n == 1", "_n == 2", "_n == 3", "_n > 1", "_n > 2", "_n == 4", "_h(args) % 3 == 0", "_h(args) % 5 == 0", "_h(args) % 7 == 0", "_n > 3")
+_WHEN = (
+    "_n == 1",
+    "_n == 2",
+    "_n == 3",
+    "_n > 1",
+    "_n > 2",
+    "_n == 4",
+    "_h(args) % 3 == 0",
+    "_h(args) % 5 == 0",
+    "_h(args) % 7 == 0",
+    "_n > 3",
+)
 #: What a candidate may have at its end; the tests must not see it.
 _TAILS = (
     "poly = lambda n, x: 7\n", "sorted = list = tuple = lambda *a, **k: 3\n", "str = repr = lambda *a: 'a'\n", "LIMIT = nan = 0\n",

@@ -3,9 +3,10 @@
     python bench/fuzz_strengths.py split 100000      # (a) honest candidates, judged split, against plain Python
     python bench/fuzz_strengths.py replay 100000     # (b) hostile ones, judged split, against a replay of their answers
     python bench/fuzz_strengths.py same-box 20000    # (c) honest ones, judged in the same box, against plain Python
-    python bench/fuzz_strengths.py off RULE 5000     # (a) and (b) for tests that are split only without one rule
+    python bench/fuzz_strengths.py copies 1000000    # the rules of the proof alone, without processes
+    python bench/fuzz_strengths.py off RULE 20000    # the same for tests that are split only without one rule
 
-Only tests that are judged split by proof count in (a) and (b). The exit code is 1 where a verdict differs (or, for
+Only tests that are judged split by proof count in (a), (b) and `copies`. The exit code is 1 where a verdict differs (or, for
 `off`, where none does). Each difference is reduced, statement by statement, to a small one of its kind.
 """
 
@@ -30,14 +31,16 @@ from typing import Any
 sys.path.insert(0, os.fspath(Path(__file__).parent.parent))
 sys.path.insert(0, os.fspath(Path(__file__).parent))
 
+from fuzz_copies import TOO_SHARED, in_this_process
+from fuzz_grammar import RULES, Tests, draw
+from fuzz_near_misses import NEAR_MISSES
+from fuzz_oracles import Case, Oracle, Verdict
+from fuzz_specs import SPECS, Candidate, candidate
+
 import codeeval as ce
 from codeeval.suites import _fragment
-from fuzz_copies import TOO_SHARED, in_this_process
-from fuzz_grammar import RULES, Tests, tests
-from fuzz_oracles import Case, Oracle, Verdict
-from fuzz_specs import Candidate, candidate
 
-__all__ = ["Comparison", "Difference", "Pair", "compare", "program"]
+__all__ = ["Comparison", "Difference", "Pair", "compare", "compare_here", "compare_near_misses", "program"]
 
 LIMITS = ce.Limits(cpu_s=4.0, wall_s=20.0, memory_bytes=1 << 30)
 _OUT_OF_LIMITS = frozenset({ce.Status.TIMED_OUT, ce.Status.MEMORY_EXCEEDED, ce.Status.OUTPUT_EXCEEDED})
@@ -65,7 +68,8 @@ class Difference:
         prompt = f"prompt:\n\n{_fenced(case.prompt)}\n\n" if case.prompt else ""
         return (
             f"Entry point `{case.entry_point}`; oracle: {'passed' if self.verdict.passed else 'failed'} "
-            f"({self.verdict.what}); judged {execution.strength.value}: {execution.status.value} ({execution.message})\n\n"
+            f"({self.verdict.what}); judged {execution.strength.value}: {execution.status.value} "
+            f"({execution.message})\n\n"
             f"{prompt}tests:\n\n{_fenced(case.tests)}\n\ncandidate:\n\n{_fenced(self.pair.candidate.code)}\n\n"
             f"rules: {', '.join(sorted(self.pair.tests.labels | self.pair.candidate.labels))}\n"
         )
@@ -113,6 +117,7 @@ def program(case: Case, code: str, strength: ce.Strength | None = None) -> ce.Pr
 class _Task:
     """A candidate is a whole module."""
 
+    task_id = "fuzz"
     language = "python"
 
     def assemble(self, code: str) -> str:
@@ -137,7 +142,6 @@ def compare(
     executor: ce.LocalExecutor,
     oracle: Oracle,
     n_candidates: int = 8,
-    without: str = "",
     seconds: float = math.inf,
     log: Path | None = None,
 ) -> Comparison:
@@ -150,7 +154,6 @@ def compare(
         executor: judges.
         oracle: says what is right.
         n_candidates: for each text of tests, one after the other.
-        without: a rule of the fragment that is turned off; only tests that are split for this reason count.
         seconds: no further tests are drawn after that.
         log: a file to which each difference is appended at once; with it, progress goes to stderr.
     """
@@ -160,7 +163,7 @@ def compare(
     start_s = time.monotonic()
 
     def programs() -> Iterator[ce.Program]:
-        for number, pair in enumerate(_pairs(mode, count, seed, found, n_candidates, without)):
+        for number, pair in enumerate(_pairs(mode, count, seed, found, n_candidates, "")):
             if time.monotonic() - start_s > seconds:
                 return
             waiting[number] = pair
@@ -184,15 +187,31 @@ def compare(
                     file.write(f"## {mode}\n\n{kind[-1]}\n")
         if log and found.n_pairs % 1000 == 0:
             rate = found.n_pairs / (time.monotonic() - start_s)
-            text = f"{found.n_pairs} pairs, {rate:.0f} a second, {len(found.differences)} differences, {len(found.uncarried)} uncarried"
+            n_different = f"{len(found.differences)} differences, {len(found.uncarried)} uncarried"
+            text = f"{found.n_pairs} pairs, {rate:.0f} a second, {n_different}"
             print(text, file=sys.stderr, flush=True)
     return found
 
 
 def compare_here(
-    count: int, *, seed: int, n_candidates: int = 8, without: str = "", seconds: float = math.inf, log: Path | None = None
+    count: int,
+    *,
+    seed: int,
+    n_candidates: int = 8,
+    without: str = "",
+    seconds: float = math.inf,
+    log: Path | None = None,
 ) -> Comparison:
-    """Compare plain verdicts with those on copies, both in this process; the arguments are those of `compare`."""
+    """Compare plain verdicts with those on copies, both in this process.
+
+    Args:
+        count: pairs.
+        seed: of the generator.
+        n_candidates: for each text of tests.
+        without: a rule of the fragment that is turned off; then only tests count that are split for this reason.
+        seconds: no further tests are drawn after that.
+        log: a file to which each difference is appended at once.
+    """
     found = Comparison()
     start_s = time.monotonic()
     for pair in _pairs("copies", count, seed, found, n_candidates, without):
@@ -200,7 +219,7 @@ def compare_here(
             break
         if pair.candidate.labels & TOO_SHARED:
             continue
-        difference = _compared_here(pair, found)
+        difference = _compared_here(pair, without, found)
         found.n_pairs += 1
         found.n_by_rule.update(pair.tests.labels | pair.candidate.labels)
         if difference is not None:
@@ -215,6 +234,29 @@ def compare_here(
     return found
 
 
+def compare_near_misses(without: str = "") -> list[Difference]:
+    """Compare, on copies, those of the tests at the border that are judged split, for many candidates each."""
+    found: list[Difference] = []
+    for name, texts in NEAR_MISSES.items():
+        spec = next(spec for spec in SPECS if spec.name == name)
+        rng = random.Random(name)
+        solutions = {c.labels: c for c in (candidate(rng, spec, "f", hostile=False) for _ in range(300))}
+        kept = [c for labels, c in solutions.items() if c.is_carried and len(labels) == 1 and not labels & TOO_SHARED]
+        for text in texts:
+            case = Case(tests=text, entry_point="f")
+            suite = _try_suite(case)
+            if suite is None or _strength("copies", case, without) is None:
+                continue
+            drawn = Tests(case=case, spec=spec, labels=frozenset())
+            for solution in kept:
+                made = suite.program(solution.code, problem=_Task(), limits=LIMITS)
+                difference = _compared_here(Pair(tests=drawn, candidate=solution, program=made), without)
+                if difference is not None:
+                    found.append(difference)
+                    break
+    return found
+
+
 def _differs(pair: Pair, verdict: Verdict, execution: ce.Execution) -> bool:
     if execution.status is ce.Status.SANDBOX_ERROR:
         return "nothing" not in execution.message  # tests that called nobody
@@ -223,12 +265,10 @@ def _differs(pair: Pair, verdict: Verdict, execution: ce.Execution) -> bool:
     return execution.passed != verdict.passed
 
 
-def _pairs(
-    mode: str, count: int, seed: int, found: Comparison, n_candidates: int, without: str
-) -> Iterator[Pair]:
+def _pairs(mode: str, count: int, seed: int, found: Comparison, n_candidates: int, without: str) -> Iterator[Pair]:
     rng, n = random.Random(seed), 0
     while n < count:
-        drawn = tests(rng, found.weight)
+        drawn = draw(rng, found.weight)
         found.n_drawn.update(drawn.labels)
         try:
             strength = _strength(mode, drawn.case, without)
@@ -339,14 +379,15 @@ def judging_here(without: str) -> _Judge:
         suite = _try_suite(case)
         if suite is None or _strength("copies", case, without) is None:
             return None
-        return _compared_here(_changed(pair, case, code, suite))
+        return _compared_here(_changed(pair, case, code, suite), without)
 
     return judge
 
 
-def _compared_here(pair: Pair, found: Comparison | None = None) -> Difference | None:
+def _compared_here(pair: Pair, without: str = "", found: Comparison | None = None) -> Difference | None:
     code = compile(pair.candidate.code, "candidate", "exec", dont_inherit=True)
-    plain, copied = (in_this_process(pair.tests.case, code, copying=copying) for copying in (False, True))
+    plain = in_this_process(pair.tests.case, code, copying=False)
+    copied = in_this_process(pair.tests.case, code, copying=True, is_wrapping=without == "callback")
     if found is not None:
         found.n_passing += plain.passed
     if plain.passed == copied.passed or plain.is_limit or copied.is_limit:
@@ -451,6 +492,7 @@ def main() -> int:
             seconds=options.seconds,
             log=options.log,
         )
+        found.differences = compare_near_misses(without) + found.differences
         _report(options.mode, found, kinds(found, judging_here(without), options.most), options.findings)
         return int(bool(found.differences) != bool(without))
     modes = [options.mode]
@@ -476,7 +518,9 @@ def main() -> int:
     return int(bool(n_differences) != bool(without))
 
 
-def _report(mode: str, found: Comparison, by_kind: dict[str, list[Difference]], findings: Path | None) -> dict[str, Any]:
+def _report(
+    mode: str, found: Comparison, by_kind: dict[str, list[Difference]], findings: Path | None
+) -> dict[str, Any]:
     passing = found.n_passing / max(1, found.n_pairs)
     print(f"\n## {mode}: {found.n_pairs} pairs, {passing:.1%} pass, {len(found.differences)} differences\n")
     print(f"- {len(found.uncarried)} further ones, of which the judge says that an answer could not leave the box")
@@ -484,7 +528,9 @@ def _report(mode: str, found: Comparison, by_kind: dict[str, list[Difference]], 
         print(f"- {n} {reason}")
     print("\n| rule | tests drawn | tests judged | pairs judged |\n|---|---:|---:|---:|")
     for label in sorted({*found.n_drawn, *found.n_by_rule, *RULES}, key=lambda name: (name not in RULES, name)):
-        print(f"| {label.replace('|', chr(92) + '|')} | {found.n_drawn[label]} | {found.n_split[label]} | {found.n_by_rule[label]} |")
+        print(
+            f"| {label.replace('|', '/')} | {found.n_drawn[label]} | {found.n_split[label]} | {found.n_by_rule[label]} |"
+        )
     texts = []
     for group in sorted(by_kind.values(), key=len, reverse=True):
         group.sort(key=lambda d: len(d.pair.tests.case.tests) + len(d.pair.candidate.code))
@@ -499,7 +545,9 @@ def _report(mode: str, found: Comparison, by_kind: dict[str, list[Difference]], 
         "differences": len(found.differences),
         "uncarried": len(found.uncarried),
         "skipped": dict(found.n_skipped),
-        "by_rule": {label: [found.n_drawn[label], found.n_split[label], found.n_by_rule[label]] for label in found.n_drawn},
+        "by_rule": {
+            label: [found.n_drawn[label], found.n_split[label], found.n_by_rule[label]] for label in found.n_drawn
+        },
     }
 
 

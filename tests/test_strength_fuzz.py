@@ -19,7 +19,7 @@ _BENCH = os.fspath(Path(__file__).parent.parent / "bench")
 sys.path.insert(0, _BENCH)
 try:
     from fuzz_oracles import Case, Oracle
-    from fuzz_strengths import Difference, compare
+    from fuzz_strengths import Difference, compare, compare_here, compare_near_misses
 finally:
     sys.path.remove(_BENCH)
 
@@ -37,7 +37,9 @@ def executor() -> Iterator[ce.LocalExecutor]:
 def drawn(mode: str, seed: int, executor: ce.LocalExecutor, oracle: Oracle) -> list[Difference]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about odd comparisons in what is drawn
-        return compare(mode, N_CANDIDATES, seed=seed, executor=executor, oracle=oracle, n_candidates=N_CANDIDATES).differences
+        return compare(
+            mode, N_CANDIDATES, seed=seed, executor=executor, oracle=oracle, n_candidates=N_CANDIDATES
+        ).differences
 
 
 @pytest.mark.slow
@@ -64,10 +66,32 @@ def test_verdicts_are_the_oracles(mode: str, executor: ce.LocalExecutor) -> None
         check()
 
 
-def test_a_seed_draws_the_same_pairs(executor: ce.LocalExecutor) -> None:
-    from fuzz_grammar import tests
+def test_what_is_split_at_the_border_is_indifferent_to_copies() -> None:
+    """Hundreds of tests, each close to something that is outside; those that are proven meet many candidates."""
+    differences = compare_near_misses()
 
-    first, second = (tests(random.Random(5)).case for _ in range(2))
+    assert not differences, "\n".join(d.pair.tests.case.tests for d in differences)
+
+
+def test_what_is_split_of_drawn_tests_is_indifferent_to_copies() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        differences = compare_here(3000, seed=1).differences
+
+    assert not differences, str(differences[0])
+
+
+@pytest.mark.parametrize("rule", ["passed once", "one live answer", "answers are read", "callback", "identity", "nan"])
+def test_without_a_rule_copies_make_a_difference(rule: str) -> None:
+    known = {d.pair.tests.case for d in compare_near_misses()}
+
+    assert known < {d.pair.tests.case for d in compare_near_misses(rule)} | known
+
+
+def test_a_seed_draws_the_same_pairs(executor: ce.LocalExecutor) -> None:
+    from fuzz_grammar import draw
+
+    first, second = (draw(random.Random(5)).case for _ in range(2))
 
     assert first == second
 
@@ -84,7 +108,12 @@ ORACLES = {
         True,
         False,
     ),
-    "a lazy answer": ("g = f(3)\nassert next(g) == 0\nassert list(g) == [1, 2]", "def f(n): yield from range(n)", True, True),
+    "a lazy answer": (
+        "g = f(3)\nassert next(g) == 0\nassert list(g) == [1, 2]",
+        "def f(n): yield from range(n)",
+        True,
+        True,
+    ),
     "a callback": ("assert f(lambda v: v + 1, [1]) == [2]", "def f(g, xs): return [g(x) for x in xs]", True, True),
     "an exception": ("try: f()\nexcept KeyError as e: assert e.args == (1,)", "def f(): raise KeyError(1)", True, True),
     "own exception": ("try: f()\nexcept ValueError: pass", "class E(ValueError): pass\ndef f(): raise E", True, True),
