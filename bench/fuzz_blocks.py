@@ -1,9 +1,9 @@
-# ruff: noqa: E501, RET503  # its lines are programs; a block that fits returns nothing
+# ruff: noqa: E501  # its lines are programs
 """The fuzz's blocks: what tests do with a function, a rule for each."""
 
 from __future__ import annotations
 
-from fuzz_draft import Draft, bracketed, rule
+from fuzz_draft import Draft, Unfit, bracketed, rule
 
 __all__ = ["enter"]
 
@@ -145,9 +145,9 @@ def _(d: Draft) -> None:
 
 
 @rule("core: a comparison of floats")
-def _(d: Draft) -> bool | None:
+def _(d: Draft) -> None:
     if d.spec.result not in ("float", "int", "fraction"):
-        return False
+        raise Unfit
     d.head("import math")
     call = d.call()
     d.expect(
@@ -203,19 +203,19 @@ def _(d: Draft) -> None:
 
 
 @rule("core: try, expecting a builtin exception")
-def _(d: Draft) -> bool | None:
+def _(d: Draft) -> None:
     raises = [r for r in d.spec.raises if "." not in r[1]]
     if not raises:
-        return False
+        raise Unfit
     args, name, _ = d.one(*raises)
     _raising(d, list(args), d.one(name, name, name, "Exception", f"({name}, KeyError)", "ValueError"))
 
 
 @rule("try, expecting a library's exception")
-def _(d: Draft) -> bool | None:
+def _(d: Draft) -> None:
     raises = [r for r in d.spec.raises if "." in r[1]]
     if not raises:
-        return False
+        raise Unfit
     args, name, head = d.one(*raises)
     d.head(head)
     _raising(d, list(args), name)
@@ -334,7 +334,7 @@ def _(d: Draft) -> None:
 
 
 @rule("a call of a call")
-def _(d: Draft) -> bool | None:
+def _(d: Draft) -> None:
     kinds = {
         "ints": "ints ints1",
         "nested": "nested nested1",
@@ -345,7 +345,7 @@ def _(d: Draft) -> bool | None:
         "bool": "int",
     }
     if len(d.spec.params) != 1 or d.spec.params[0] not in kinds.get(d.spec.result, ""):
-        return False
+        raise Unfit
     form = d.one(f"{d.f}({d.plain()})", f"{d.f}({d.f}({d.plain()}))", "named", "copied", "loop")
     if form == "named":
         x = d.name()
@@ -430,9 +430,9 @@ def _(d: Draft) -> None:
 
 
 @rule("an answer unpacked")
-def _(d: Draft) -> bool | None:
+def _(d: Draft) -> None:
     if d.spec.result not in _LISTS | {"tuple", "gen"}:
-        return False
+        raise Unfit
     x, y = d.name(), d.name()
     d.put(
         d.one(
@@ -527,9 +527,9 @@ def _change(d: Draft, x: str) -> str:
 
 
 @rule("an answer iterated")
-def _(d: Draft) -> bool | None:
+def _(d: Draft) -> None:
     if d.spec.result not in _LISTS | {"tuple", "gen", "counts", "set", "strset", "str", "lists"}:
-        return False
+        raise Unfit
     source = d.one(d.plain(), "named")
     if source == "named":
         source = d.name()
@@ -561,10 +561,10 @@ def _call_with(d: Draft, index: int, name: str) -> str:
 
 
 @rule("an argument read after the call")
-def _(d: Draft) -> bool | None:
+def _(d: Draft) -> None:
     index = _has_mutable(d)
     if index is None:
-        return False
+        raise Unfit
     a = d.name()
     d.put(f"{a} = {d.texts()[index]}")
     call = _call_with(d, index, a)
@@ -630,10 +630,10 @@ def _(d: Draft) -> bool | None:
 
 
 @rule("an argument passed twice")
-def _(d: Draft) -> bool | None:
+def _(d: Draft) -> None:
     index = _has_mutable(d)
     if index is None:
-        return False
+        raise Unfit
     a, b = d.name(), d.name()
     text = d.texts()[index]
     form = d.one(
@@ -665,7 +665,7 @@ def _(d: Draft) -> bool | None:
         d.expect(b)
     elif form == "both":
         if len(d.spec.params) < 2 or d.spec.params[0] != d.spec.params[1]:
-            return False
+            raise Unfit
         d.put(f"{a} = {text}")
         d.expect(f"{d.f}({a}, {a})")
     elif form == "alias":
@@ -726,10 +726,10 @@ def _(d: Draft) -> bool | None:
 
 
 @rule("an argument changed by the tests")
-def _(d: Draft) -> bool | None:
+def _(d: Draft) -> None:
     index = _has_mutable(d)
     if index is None:
-        return False
+        raise Unfit
     a = d.name()
     d.put(f"{a} = {d.texts()[index]}")
     d.put(_change(d, a)) if d.chance(0.4) else None
@@ -749,9 +749,9 @@ def _(d: Draft) -> None:
 
 
 @rule("a shared inner argument")
-def _(d: Draft) -> bool | None:
+def _(d: Draft) -> None:
     if "nested" not in d.spec.params and "nested1" not in d.spec.params and "grid" not in d.spec.params:
-        return False
+        raise Unfit
     a, b = d.name("row"), d.name()
     index = next(i for i, p in enumerate(d.spec.params) if p in ("nested", "nested1", "grid"))
     d.put(f"{a} = [1, 2]")
@@ -772,9 +772,9 @@ def _(d: Draft) -> bool | None:
 
 
 @rule("an iterator argument")
-def _(d: Draft) -> bool | None:
+def _(d: Draft) -> None:
     if d.spec.params[0] not in ("ints", "strs", "ints1"):
-        return False
+        raise Unfit
     it = d.name("it")
     d.put(
         d.one(
@@ -832,9 +832,9 @@ def _(d: Draft) -> None:
     elif form == "returns argument":
         same, a = d.name("same"), d.name()
         d.put(f"def {same}(v):\n    return v")
-        texts = d.texts()
-        d.put(f"{a} = {texts[0]}")
-        d.expect(f"{d.f}({', '.join([f'{same}({a})', *texts[1:]])})")
+        literals = d.texts()
+        d.put(f"{a} = {literals[0]}")
+        d.expect(f"{d.f}({', '.join([f'{same}({a})', *literals[1:]])})")
         d.expect(a) if d.chance(0.6) else None
     elif form == "nested":
         d.put(
@@ -862,15 +862,15 @@ def _(d: Draft) -> None:
 
 
 @rule("a reference in the tests")
-def _(d: Draft) -> bool | None:
+def _(d: Draft) -> None:
     if "import" in d.spec.source or d.spec.helper or set(d.spec.params) & _CALLBACKS:
-        return False
+        raise Unfit
     expected, a = d.name("expected"), d.name("arg")
     d.put(d.spec.source.replace("_ref", expected))
     texts, names = d.texts(), []
     if d.chance(0.5):
         d.put(f"assert {d.plain(values := d.args())} == {expected}({', '.join(d.texts(values))})")
-        return None
+        return
     for i, text in enumerate(texts):
         d.put(f"{a}_{i} = {text}")
         names.append(f"{a}_{i}")
@@ -1387,9 +1387,9 @@ def _(d: Draft) -> None:
 
 
 @rule("a callback")
-def _(d: Draft) -> bool | None:
+def _(d: Draft) -> None:
     if d.spec.params[0] not in _CALLBACKS:
-        return False
+        raise Unfit
     texts = d.texts()
     width = 2 if d.spec.params[0] == "fn2" else 1
     params = "t, v" if width == 2 else "v"
@@ -1464,9 +1464,9 @@ def _(d: Draft) -> bool | None:
 
 
 @rule("a generator answered")
-def _(d: Draft) -> bool | None:
+def _(d: Draft) -> None:
     if d.spec.result != "gen":
-        return False
+        raise Unfit
     g = d.name("g")
     d.put(f"{g} = {d.plain()}")
     for _ in range(d.one(1, 2, 3)):
@@ -1608,10 +1608,10 @@ def _(d: Draft) -> None:
 
 
 @rule("no import of a module")
-def _(d: Draft) -> bool | None:
+def _(d: Draft) -> None:
     used = [m for m in ("math", "json", "re") if f"import {m}\n" in d.spec.source]
     if not used:
-        return False
+        raise Unfit
     d.head(f"import {used[0]}")
     attribute = {"math": "math.isclose(1.0, 1.0)", "json": "json.dumps([1])", "re": "bool(re.match('a', 'ab'))"}[
         used[0]
@@ -1621,9 +1621,9 @@ def _(d: Draft) -> bool | None:
 
 
 @rule("core: the prompt's helper")
-def _(d: Draft) -> bool | None:
+def _(d: Draft) -> None:
     if not d.spec.helper:
-        return False
+        raise Unfit
     d.expect(
         d.one(
             f"poly({d.plain()}, 2)",

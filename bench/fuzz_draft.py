@@ -16,18 +16,26 @@ import random
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from fuzz_copies import unpatched
 from fuzz_oracles import Case
 from fuzz_specs import Spec, value
 
-__all__ = ["RULES", "Block", "Draft", "Function", "bracketed", "literal", "other", "rule"]
+__all__ = ["RULES", "Block", "Draft", "Function", "Unfit", "bracketed", "literal", "other", "rule"]
 
 
-Block = Callable[["Draft"], bool | None]
-#: Rules that draw some statements; False where they don't fit the function.
+Block = Callable[["Draft"], None]
+#: Rules that draw some statements.
 RULES: dict[str, Block] = {}
+
+
+class Unfit(Exception):
+    """A rule does not fit the function."""
+
+
+_T = TypeVar("_T")
+
 
 # ------------------------------------------------------------------------------------------------ literals
 
@@ -44,11 +52,13 @@ def literal(value: Any) -> str | None:
     if kind is fractions.Fraction:
         return f"Fraction({value.numerator}, {value.denominator})"
     if kind is dict:
-        items = [(literal(k), literal(v)) for k, v in value.items()]
-        return "{" + ", ".join(f"{k}: {v}" for k, v in items) + "}" if all(None not in i for i in items) else None
+        pairs = [(literal(k), literal(v)) for k, v in value.items()]
+        if any(None in pair for pair in pairs):
+            return None
+        return "{" + ", ".join(f"{k}: {v}" for k, v in pairs) + "}"
     if kind in (list, tuple, set, frozenset):
-        items = [literal(v) for v in value]
-        if None in items:
+        items = [text for v in value if (text := literal(v)) is not None]
+        if len(items) < len(value):
             return None
         if kind in (set, frozenset):
             items.sort()
@@ -135,7 +145,7 @@ class Draft:
         """Import something at the top."""
         self.heads[line] = None
 
-    def one(self, *choices: Any) -> Any:
+    def one(self, *choices: _T) -> _T:
         return self.rng.choice(choices)
 
     def chance(self, share: float) -> bool:
@@ -477,7 +487,8 @@ class Draft:
             if drawn == count:
                 break
             label = self.rng.choices(labels, weights)[0] if self.chance(0.6) else self.rng.choice(core)
-            if RULES[label](self) is not False:
+            with contextlib.suppress(Unfit):
+                RULES[label](self)
                 self.use(label)
                 drawn += 1
             while self.later:

@@ -6,8 +6,8 @@
     python bench/fuzz_strengths.py copies 1000000    # the rules of the proof alone, without processes
     python bench/fuzz_strengths.py off RULE 20000    # the same for tests that are split only without one rule
 
-Only tests that are judged split by proof count in (a), (b) and `copies`. The exit code is 1 where a verdict differs (or, for
-`off`, where none does). Each difference is reduced, statement by statement, to a small one of its kind.
+Only tests that are judged split by proof count, but in (c). The exit code is 1 where a verdict differs (or, for `off`,
+where none does). Each difference is reduced, statement by statement, to a small one of its kind.
 """
 
 from __future__ import annotations
@@ -529,7 +529,8 @@ def _report(
     print("\n| rule | tests drawn | tests judged | pairs judged |\n|---|---:|---:|---:|")
     for label in sorted({*found.n_drawn, *found.n_by_rule, *RULES}, key=lambda name: (name not in RULES, name)):
         print(
-            f"| {label.replace('|', '/')} | {found.n_drawn[label]} | {found.n_split[label]} | {found.n_by_rule[label]} |"
+            f"| {label.replace('|', '/')} | {found.n_drawn[label]} | {found.n_split[label]} "
+            f"| {found.n_by_rule[label]} |"
         )
     texts = []
     for group in sorted(by_kind.values(), key=len, reverse=True):
