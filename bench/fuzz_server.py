@@ -99,7 +99,7 @@ def _run(job: dict[str, Any], tells: int) -> NoReturn:
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S + 1))
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
     # A fresh interpreter's module begins at depth 1, and this one some frames below that.
-    sys.setrecursionlimit(sys.getrecursionlimit() + _depth() + 1)
+    sys.setrecursionlimit(sys.getrecursionlimit() + _depth() + 2)
 
     def verdict(passed: bool, what: str = "") -> NoReturn:
         os.write(tells, json.dumps({"passed": passed, "what": what[:500]}).encode("utf-8", "replace"))
