@@ -38,7 +38,7 @@ from fuzz_oracles import Case, Oracle, Verdict
 from fuzz_specs import SPECS, Candidate, candidate
 
 import codeeval as ce
-from codeeval.suites import _fragment
+from codeeval.suites import proof
 
 __all__ = ["Comparison", "Difference", "Pair", "compare", "compare_here", "compare_near_misses", "program"]
 
@@ -329,26 +329,29 @@ def _strength(mode: str, case: Case, without: str) -> ce.Strength | None:
     if mode == "same-box":
         return ce.Strength.SAME_BOX
     suite = _suite(case)
-    is_split = suite.strength is ce.Strength.SPLIT and not getattr(suite, "promised", False)
-    if not without:
-        return ce.Strength.SPLIT if is_split else None
-    return ce.Strength.SPLIT if not is_split and _is_in(case, without) else None
+    is_split = suite.strength is ce.Strength.SPLIT and not suite.promised
+    is_mirrored = "mirror" in suite.reads
+    if without:
+        return ce.Strength.SPLIT if _is_new(case, without) else None
+    # Where state is mirrored, a copy would show: one process can't compare that.
+    return ce.Strength.SPLIT if is_split and not (mode == "copies" and is_mirrored) else None
 
 
-def _is_in(case: Case, without: str) -> bool:
-    """Return whether tests are in the fragment once a rule of it is turned off."""
+def _is_new(case: Case, without: str) -> bool:
+    """Return whether tests are in the fragment, or need no mirror, only where a rule is turned off."""
     suite = _suite(case)
-    names = {"shared"} if suite.shared else set()
-    if names or suite.strength is not ce.Strength.SAME_BOX:
+    if suite.shared:
         return False
     setup = ast.parse(suite.setup) if suite.setup else None
     try:
-        _fragment.prove(
+        found = proof.prove(
             ast.parse(suite.source), entry_point=case.entry_point, setup=setup, modules=suite.modules, without={without}
         )
-    except _fragment.Outside:
+    except proof.Outside:
         return False
-    return True
+    if suite.strength is ce.Strength.SAME_BOX:
+        return True
+    return "mirror" in suite.reads and "mirror" not in found.reads
 
 
 # ------------------------------------------------------------------------------------------------ reduction

@@ -10,6 +10,7 @@ import fractions
 import json
 import math
 import random
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -415,11 +416,15 @@ class Color(enum.IntEnum):
 
 
 class Text(str):
+    __slots__ = ()
+
     def shout(self) -> str:
         return self.upper()
 
 
 class Loud(str):
+    __slots__ = ()
+
     def __eq__(self, other: object) -> bool:
         return True
 

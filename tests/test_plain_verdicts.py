@@ -1,3 +1,4 @@
+# ruff: noqa: E501, ISC004  # its lines are programs
 """Verdicts are those of plain Python: named cases, each of which was once judged otherwise.
 
 Each holds tests, a right candidate and a wrong one. What is right is what one process says in which the candidate is a

@@ -1,3 +1,4 @@
+# ruff: noqa: E501  # its lines are programs
 """Prefetching: verdicts are the same whether a child is asked call by call or gets the calls with its code."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# ruff: noqa: E501, ISC004  # its lines are programs
 """Which tests are inside the fragment that is judged split, and which rule keeps the others out."""
 
 from __future__ import annotations
@@ -210,7 +211,7 @@ def test_a_prompt_that_does_something_keeps_tests_out_and_one_that_only_names_do
         ("assert f(1) == 2 and len(f(3)) == 1", set()),
         ("assert list(f(1)) == [2]", {"order", "items"}),
         ("assert str(f(1)) == '2'", {"order", "items", "text", "context"}),
-        ("assert type(f(1)) is int", {"type"}),
+        ("assert type(f(1)) is int", {"type", "kind"}),
         ("assert sorted(f(1)) == [1]", {"partial", "items"}),
         ("assert {v + 1 for v in f(1)} == {2}", {"context", "items"}),
         ("x = [1]\nassert [x, f(1)] == [[1], 2]", set()),

@@ -81,7 +81,9 @@ def test_what_is_split_of_drawn_tests_is_indifferent_to_copies() -> None:
     assert not differences, str(differences[0])
 
 
-@pytest.mark.parametrize("rule", ["passed once", "one live answer", "answers are read", "callback", "identity", "nan"])
+@pytest.mark.parametrize(
+    "rule", ["passed once", "kept answers", "changed answers", "passed answers", "callback", "identity", "nan"]
+)
 def test_without_a_rule_copies_make_a_difference(rule: str) -> None:
     assert compare_near_misses(rule, most=1)
 

@@ -149,6 +149,7 @@ _MONO_MEMORY = (
     r"^(\[ERROR\] FATAL UNHANDLED EXCEPTION: )?System\.OutOfMemoryException"
     r"|Could not allocate \d+ bytes|GC: out of memory"
 )
+_MONO_MISSING = r"error CS(?:0234|0246)"
 _MONO_FAULT = (
     r"Cannot open assembly|^The assembly mscorlib\.dll was not found|error while loading shared libraries"
     r"|No space left on device"

@@ -273,9 +273,15 @@ class RemoteIterator:
         self.number = number
 
     def __reduce_ex__(self, protocol: Any) -> Any:
+        self.refuse("copied")
+
+    def __repr__(self) -> str:
+        self.refuse("shown")
+
+    def refuse(self, what: str) -> NoReturn:
         box = self.candidate.box
         box.uncarried = "iterator"
-        box.stop(raised_type="TypeError", raised="copies of an iterator of the candidate's can't be made by the tests")
+        box.stop(raised_type="TypeError", raised="an iterator of the candidate's can't be %s by the tests" % what)
 
     def __iter__(self) -> "RemoteIterator":
         return self
@@ -344,6 +350,9 @@ def _pieces(value: Any, depth: int) -> Iterator[str]:
     kind = type(value)
     if kind is str or kind is bytes:
         yield repr(value[: VALUE_TEXT + 1])
+        return
+    if kind is RemoteIterator:
+        yield "<an iterator>"
         return
     brackets: Optional[Tuple[str, str]] = _BRACKETS.get(kind)
     if brackets is None or not value or depth > VALUE_TEXT:

@@ -180,7 +180,7 @@ def decode(data: Any, remote: Remote, exact: FrozenSet[str] = frozenset()) -> An
             for `own`, the object that this side exported under that number. It is also called with `opaque` and the
             name of a type for each value that is not carried, and with `grown` where a defaultdict gets a key by being
             read, if `exact` has `growth`.
-        exact: properties (`type`, `text`, `order`, `partial`, `context`, `exception`) of which
+        exact: properties (`type`, `kind` of iterators, `text`, `order`, `partial`, `context`, `exception`) of which
             only exact copies count.
 
     Raises:
@@ -940,6 +940,13 @@ def _decode_exception(data: Any, r: Decoding) -> BaseException:
         return error  # type: ignore[no-any-return]
 
 
+def _iterator(d: Any, r: Decoding) -> Any:
+    if "kind" not in r.exact:
+        return r.remote("iterator", d)
+    r.remote("opaque", "iterator")
+    return Opaque("iterator", True, "an iterator", -1)
+
+
 def _decode_set(d: Any, r: Decoding) -> Any:
     made: Any = _new(set(), r)
     for item in _plain_list(d, r):  # one by one, as the order depends on it
@@ -1010,7 +1017,7 @@ _DECODERS: Dict[str, _Decoder] = {
     "disordered": _disordered,
     "under": _under,
     "function": lambda d, r: r.remote("function", d),
-    "iterator": lambda d, r: r.remote("iterator", d),
+    "iterator": _iterator,
     "own": lambda d, r: r.remote("own", int(d)),
     "opaque": _opaque_value,
 }

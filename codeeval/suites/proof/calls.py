@@ -358,8 +358,8 @@ class Calls(Expressions):
                 return DERIVED
         if target.kind == "builtin" and name == "type" and len(node.args) == 1:
             value = self.read(node.args[0], scope)
-            if isinstance(value, Live):
-                self.reads.add("type")
+            if has_live(value):
+                self.reads |= {"type", "kind"}
             return DERIVED if is_derived(value) else OWN
         if target.kind == "builtin" and name not in pure.BUILTINS:
             self.refuse("known calls", f"a call of {name}()", _REWRITES.get(name, ""))
@@ -425,7 +425,11 @@ class Calls(Expressions):
             return DERIVED if depends else FIXED
         if name in ("zip", "enumerate"):
             return self.zipped(name, values)
-        if name in ("list", "tuple", "copy.copy", "collections.deque", "collections.OrderedDict", "dict") and owns:
+        if (
+            name in ("list", "tuple", "copy.copy", "collections.deque", "collections.OrderedDict", "dict")
+            and owns
+            and not node.keywords
+        ):
             source = owns[0]
             kind = {"list": "list", "tuple": "tuple", "dict": "dict", "copy.copy": source.kind}.get(name, "any")
             parts = source.parts() if source.kind != "dict" or name in ("dict", "copy.copy") else [FIXED]

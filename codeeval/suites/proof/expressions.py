@@ -403,6 +403,8 @@ class Expressions(Stores):
         if isinstance(owner, Own) and owner.kind == "random":
             return Reference("draw", node.attr, owner)
         is_called = node is self.called
+        if node.attr in pure.METHODS and not is_called and node.attr not in pure.ATTRIBUTES:
+            self.refuse("known attributes", f"the method .{node.attr} is used as a value", "call it")
         if node.attr in pure.METHODS and not is_called:
             self.check_readable(owner)
             return Live(owner.call, owner.step) if isinstance(owner, Live) else OWN
