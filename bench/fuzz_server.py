@@ -217,7 +217,7 @@ class _End:
             else:
                 reply = ("answer", next(self.kept[message[1]]))
         except StopIteration as error:
-            reply = ("end",) if message[0] == "next" else ("raised", error)
+            reply: tuple[Any, ...] = ("end",) if message[0] == "next" else ("raised", error)
         except SystemExit as error:
             reply = ("exit", error.args)
         except BaseException as error:
@@ -396,7 +396,7 @@ class _Pickler(pickle.Pickler):
 
 
 def _plain_counter(value: Any) -> Any:
-    copy = collections.Counter()
+    copy: collections.Counter[Any] = collections.Counter()
     copy.update(dict(value))
     return copy
 
@@ -446,7 +446,7 @@ class _Unpickler(pickle.Unpickler):
         return slice(*parts)
 
     def make_namedtuple(self, name: str, fields: Any, values: Any) -> Any:
-        return collections.namedtuple(name, fields)(*values)  # type: ignore[misc]
+        return collections.namedtuple(name, fields)(*values)
 
     def make_base(self, value: Any) -> Any:
         return value

@@ -119,6 +119,7 @@ class _Task:
 
     task_id = "fuzz"
     language = "python"
+    prompt = entry_point = ""
 
     def assemble(self, code: str) -> str:
         return code

@@ -17,14 +17,16 @@ Each expression has one of these abstract values:
 The rules are in `RULES`. Why they suffice, for a candidate that reads no identity of its arguments, no frames, garbage
 collector, clocks, memory or environment, that patches nothing, and whose answers the codec carries:
 
-1. The candidate's process sees the same calls in the same order in both ways: arguments are FIXED, DERIVED or an `Own`
-   (*argument*), control flow reads only values that are equal in both, and candidate code runs at a call, or at a step
-   of one of its iterators, and at no other time in both.
-2. An argument is a copy. The candidate can tell only if somebody changes or reads the original later. Nobody reads or
-   passes an `Own` again once it, or a container of which it is a part, was passed (*passed once*).
-3. An answer is a copy. The tests can tell only if they change it (*answers are read*), or if the candidate changes the
-   original before they have read the copy. Candidate code runs at the next call at the earliest, and no `Live` value is
-   read after that (*one live answer*).
+1. The candidate's process sees the same calls in the same order in both ways: arguments are data (*argument*), control
+   flow reads only values that are equal in both, and candidate code runs at a call, or at a step of one of its
+   iterators, and at no other time in both.
+2. An argument is a copy. The candidate can tell only if somebody changes or reads the original later. What was made for
+   the call, or as a loop's source that only the loop's variables reach, is not read again (*passed once*).
+3. An answer is a copy. The tests can tell only if they change it (*changed answers*), or if the candidate changes the
+   original before they have read the copy: at the next call at the earliest (*kept answers*). Nor do they pass it on
+   (*passed answers*).
+   Tests that break one of these four rules are mirrored: at each crossing, both sides get the same state of all
+   containers that both have. They never run at the same time, so two such heaps can't be told from one.
 4. Operations on an answer give the same for a copy of the same exact type, but for identity (*identity*) and for the
    order of a set, which the codec rebuilds or calls uncarried where that is read. Only operations are accepted of which
    this is known (*known calls*, *known attributes*, *known statements*).
