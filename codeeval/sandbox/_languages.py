@@ -300,14 +300,19 @@ def _missing_import(judge: Any, program: Dict[str, Any], row: Dict[str, Any], li
         return ""
     files = {**program["files"], program["main"]: source}
     alone, _ = _run(judge, {**program, "files": files, "check": {"parameters": {}}}, limits, b"")
-    return str(alone.get("message", "")) if _says(alone, pattern) else ""
+    return _says(alone, pattern)
 
 
-def _says(row: Dict[str, Any], pattern: str) -> bool:
-    """Return whether a failed program's output matches a pattern of its language's `Ending`."""
-    is_failed = row["status"] in ("compile_error", "failed", "broken")
-    texts = (row.get(name, "") for name in ("message", "stdout", "stderr"))
-    return bool(pattern) and is_failed and any(re.search(pattern, text, re.MULTILINE) for text in texts)
+def _says(row: Dict[str, Any], pattern: str) -> str:
+    """Return the line of a failed program's output that matches a pattern of its language's `Ending`, or nothing."""
+    if not pattern or row["status"] not in ("compile_error", "failed", "broken"):
+        return ""
+    for text in (row.get(name, "") for name in ("stderr", "stdout", "message")):
+        found = re.search(pattern, text, re.MULTILINE)
+        if found:
+            begin, end = text.rfind("\n", 0, found.start()) + 1, text.find("\n", found.end())
+            return str(text[begin : end if end >= 0 else len(text)].strip()[:300])
+    return ""
 
 
 def _run(
