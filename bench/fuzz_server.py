@@ -213,11 +213,11 @@ class _End:
         try:
             if message[0] == "call":
                 function = self.look_up(message[1])
-                reply = ("answer", function(*message[2], **message[3]))
+                reply: tuple[Any, ...] = ("answer", function(*message[2], **message[3]))
             else:
                 reply = ("answer", next(self.kept[message[1]]))
         except StopIteration as error:
-            reply: tuple[Any, ...] = ("end",) if message[0] == "next" else ("raised", error)
+            reply = ("end",) if message[0] == "next" else ("raised", error)
         except SystemExit as error:
             reply = ("exit", error.args)
         except BaseException as error:
