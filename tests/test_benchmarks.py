@@ -62,14 +62,15 @@ def _write(path: Path, rows: list[dict[str, Any]]) -> Path:
     return path
 
 
-def test_humaneval_is_164_problems_that_are_judged_split(original: Path) -> None:
+def test_humaneval_is_164_problems_of_which_161_are_judged_split(original: Path) -> None:
     problems = load("humaneval", source=original)
 
     assert ("humaneval", "1.0", 164) == (problems.name, problems.version, len(problems))
-    assert {Strength.SPLIT} == set(problems.strengths().values())
+    beside = [task_id for task_id, strength in problems.strengths().items() if strength is not Strength.SPLIT]
+    assert ["HumanEval/38", "HumanEval/50", "HumanEval/53"] == beside  # they draw from the common generator
     assert {("tests",)} == {tuple(problem.suites) for problem in problems}
     assert [f"HumanEval/{i}" for i in range(164)] == list(problems.task_ids)
-    assert [] == problems.lint(null_answers=False)
+    assert beside == [remark.partition(":")[0] for remark in problems.lint(null_answers=False)]
 
 
 def test_every_field_of_a_row_reaches_the_problem(original: Path, rows: list[dict[str, Any]]) -> None:

@@ -98,7 +98,14 @@ class ScriptSuite:
             _read_names(canonical_solution or setup) - {entry_point}
         )
         has_settings = _SETTERS.search(canonical_solution or "") is not None
-        proof = _prove(source, entry_point, setup, names, modules, shared, has_settings)
+        is_class = re.search(rf"^class[ \t]+{entry_point}\b", f"{prompt}\n{canonical_solution or ''}", re.MULTILINE)
+        proof = (
+            Outside(
+                "entry point", 1, f"{entry_point} is a class, whose instances stay where they are", "test a function"
+            )
+            if is_class
+            else _prove(source, entry_point, setup, names, modules, shared, has_settings)
+        )
         if isinstance(proof, Proof) and not proof.n_calls:
             raise InvalidProblem(
                 f"the tests never call {entry_point!r}, so every candidate would pass; give loops and tables something "

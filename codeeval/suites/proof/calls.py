@@ -26,6 +26,7 @@ from codeeval.suites.proof.values import (
     fresh,
     has_live,
     is_derived,
+    join,
     join_all,
     mark_passed,
 )
@@ -200,8 +201,8 @@ class Calls(Expressions):
                 if isinstance(value, Own) and value.items is not None and value.kind in ("list", "tuple"):
                     values += value.items
                 else:
-                    missing = len(positional) - len(values)
-                    values += [self.element(value) for _ in range(max(missing, 0))]
+                    missing = positional[len(values) :]
+                    values += [_or(inner.names.get(p.arg), self.element(value)) for p in missing]
             else:
                 values.append(self.evaluate(argument, scope))
         for parameter, value in zip(positional, values, strict=False):
@@ -217,12 +218,21 @@ class Calls(Expressions):
             if keyword.arg in named and keyword.arg is not None:
                 inner.names[keyword.arg] = value
             elif keyword.arg is None:
-                self.refuse("known calls", "** in a call of a helper", "name the arguments")
+                options = self.options_of(value)
+                for name in named:
+                    inner.names[name] = _or(inner.names.get(name), options)
+                rest.append(options)
             else:
                 rest.append(self.held(value))
         if parameters.kwarg is not None:
             inner.names[parameters.kwarg.arg] = Own("dict", each=join_all(rest))
         return inner
+
+    def options_of(self, value: Value) -> Value:
+        """Return what a parameter may get from `**value`."""
+        self.check_readable(value)
+        self.capture(value)
+        return join_all(value.parts()) if isinstance(value, Own) else value
 
     def call_draw(self, target: Reference, node: ast.Call, scope: Scope) -> Value:
         """A method of the tests' own random generator."""
@@ -477,6 +487,10 @@ class Calls(Expressions):
         is_distinct = all(not isinstance(v, Own) or v.is_distinct or self.element(v) is FIXED for v in values)
         items = [*row, *(self.element(value) for value in values)]
         return Own("list", each=Own("tuple", items=items), is_distinct=is_distinct)
+
+
+def _or(known: Value | None, other: Value) -> Value:
+    return other if known is None else join(known, other)
 
 
 def _parts(value: Value) -> list[Value]:

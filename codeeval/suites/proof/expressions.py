@@ -380,6 +380,7 @@ class Expressions(Stores):
         return source
 
     def of_Attribute(self, node: ast.Attribute, scope: Scope) -> Value:
+        is_called = node is self.called
         owner = self.evaluate(node.value, scope)
         if owner is CAUGHT and node.attr == "args":
             self.reads.add("exception")
@@ -402,7 +403,6 @@ class Expressions(Stores):
             return DERIVED
         if isinstance(owner, Own) and owner.kind == "random":
             return Reference("draw", node.attr, owner)
-        is_called = node is self.called
         if node.attr in pure.METHODS and not is_called and node.attr not in pure.ATTRIBUTES:
             self.refuse("known attributes", f"the method .{node.attr} is used as a value", "call it")
         if node.attr in pure.METHODS and not is_called:

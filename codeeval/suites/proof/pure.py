@@ -153,11 +153,7 @@ _SCALAR_MEMBERS = frozenset(
 ) | frozenset(
     f"{module}.{name}"
     for module in ("base64", "cmath", "math", "statistics", "textwrap", "unicodedata", "numpy.testing", "bisect")
-    for name in (
-        dir(__import__(module))
-        if module in ("base64", "cmath", "math", "statistics", "textwrap", "unicodedata")
-        else MODULES[module].members or ()
-    )
+    for name in (dir(__import__(module)) if MODULES[module].members is None else MODULES[module].members or ())
     if not name.startswith(("_", "insort"))
 )
 SCALARS = _SCALAR_BUILTINS | _SCALAR_MEMBERS
