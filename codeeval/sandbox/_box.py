@@ -175,6 +175,8 @@ class Box:
         "The child's CPU seconds, when they were looked at last."
         #: Name → what is known of a test, where there are several: whether it passed, and what went wrong.
         self.tests: Optional[Dict[str, List[Any]]] = None
+        self.is_telling = False
+        "Whether the tests are over and their end is put into words."
         self.uncarried = ""
         "The type of the last answer that the codec does not carry."
         #: How many top-level asserts the tests have, and which of them held.

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import marshal
 import types
-from typing import Any, Callable, Dict, FrozenSet, Iterator, List, NoReturn, Optional, Sequence, Tuple
+from typing import Any, Callable, FrozenSet, Iterator, List, NoReturn, Sequence, Tuple
 
 from codeeval.sandbox import _codec
 from codeeval.sandbox._box import Box, CallerGone, Stop
 from codeeval.sandbox._prefetch import Call, key
+from codeeval.sandbox._text import start_of
 
 __all__ = ["VALUE_TEXT", "Candidate", "bounded"]
 
@@ -276,7 +277,9 @@ class RemoteIterator:
         self.refuse("copied")
 
     def __repr__(self) -> str:
-        self.refuse("shown")
+        if not self.candidate.box.is_telling:
+            self.refuse("shown")
+        return "<an iterator>"
 
     def refuse(self, what: str) -> NoReturn:
         box = self.candidate.box
@@ -320,50 +323,9 @@ def _trace(text: Any) -> str:
 
 
 def bounded(render: Callable[[Any], str], value: Any) -> str:
-    """Return the beginning of a value's text, in time that depends on what is shown of it alone."""
+    """Return the beginning of a value's text."""
     try:
-        if render is str and isinstance(value, BaseException):
-            text = _start_of(value.args[0] if len(value.args) == 1 else value.args or "", quoted=False)
-        else:
-            text = _start_of(value, quoted=render is repr)
+        text = start_of(value, VALUE_TEXT, quoted=render is repr)
     except Exception as error:  # deep nesting, huge integers
         return "<%s that cannot be shown: %s>" % (type(value).__name__, type(error).__name__)
     return text if len(text) <= VALUE_TEXT else text[: VALUE_TEXT - 1] + "…"
-
-
-def _start_of(value: Any, *, quoted: bool) -> str:
-    if type(value) is str and not quoted:
-        return value[: VALUE_TEXT + 1]
-    text = ""
-    for piece in _pieces(value, 0):
-        text += piece
-        if len(text) > VALUE_TEXT:
-            break
-    return text
-
-
-_BRACKETS: Dict[Any, Tuple[str, str]] = {list: ("[", "]"), tuple: ("(", ")"), set: ("{", "}"), dict: ("{", "}")}
-
-
-def _pieces(value: Any, depth: int) -> Iterator[str]:
-    """Return the text of a value piece by piece: whoever has enough need not make the rest."""
-    kind = type(value)
-    if kind is str or kind is bytes:
-        yield repr(value[: VALUE_TEXT + 1])
-        return
-    if kind is RemoteIterator:
-        yield "<an iterator>"
-        return
-    brackets: Optional[Tuple[str, str]] = _BRACKETS.get(kind)
-    if brackets is None or not value or depth > VALUE_TEXT:
-        yield repr(value)
-        return
-    yield brackets[0]
-    for number, item in enumerate(value):
-        if number:
-            yield ", "
-        yield from _pieces(item, depth + 1)
-        if kind is dict:
-            yield ": "
-            yield from _pieces(value[item], depth + 1)
-    yield (",)" if kind is tuple and len(value) == 1 else brackets[1])

@@ -38,6 +38,7 @@ import types
 from typing import Any, Callable, Dict, List, Mapping, NoReturn, Optional, Tuple
 
 from codeeval.sandbox import _codec, _command, _settings, _testroom
+from codeeval.sandbox._text import start_of
 
 __all__ = ["STARTED", "frame", "rehearse", "run"]
 
@@ -549,6 +550,6 @@ def _exit_code(code: Any) -> int:
 
 def _text_of(error: BaseException) -> str:
     try:
-        return str.__getitem__(str(error), slice(_TEXT))
+        return str.__getitem__(start_of(error, _TEXT, quoted=False), slice(_TEXT))
     except BaseException:  # the candidate's __str__ may do anything
         return ""

@@ -437,6 +437,7 @@ class Judge:
 
     def _explain(self, error: BaseException, check: Dict[str, Any], box: Box) -> str:
         """Say in one line what failed; what can't be told does not keep it from having failed."""
+        box.is_telling = True
         try:
             return self._tell(error, check, box)
         except Exception:

@@ -326,7 +326,7 @@ ATTACKS = {
         "answers sent before the questions are the candidate's answers, no more",
         "import os, struct\ndef frame(t): return struct.pack('!i', len(t)) + t\n"
         "os.write(3, frame(b'[\"answer\",2,null]') + frame(b'[\"answer\",9,null]'))\ndef f(x): return 2",
-        (F,),
+        (TAMPERED,),
         "assert f(1) == 2\nassert f(2) == 3",
         split,
     ),

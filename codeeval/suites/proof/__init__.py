@@ -35,12 +35,12 @@ collector, clocks, memory or environment, that patches nothing, and whose answer
    interpreter (digits, the decimal context, numpy's) is one that is not carried, where the tests compute with it.
 6. Exceptions are told apart by their builtin classes only, which the codec carries (*exceptions*).
 
-`rules` names the rules, `values` holds the abstract values, `pure` what tests may use. The interpreter is in `state`
-(what is known at a place), `stores`, `expressions`, `calls`, `statements`, each of which builds on those before it.
+`rules` names the rules, `_values` holds the abstract values, `pure` what tests may use. The interpreter is in `_state`
+(what is known at a place), `_stores`, `_expressions`, `_calls`, `_statements`, each of which builds on those before it.
 `prefetch` writes the calls that the tests alone determine as a program.
 """
 
+from codeeval.suites.proof._statements import prove
 from codeeval.suites.proof.rules import RULES, Outside, Proof
-from codeeval.suites.proof.statements import prove
 
 __all__ = ["RULES", "Outside", "Proof", "prove"]

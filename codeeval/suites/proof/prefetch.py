@@ -15,8 +15,8 @@ import builtins
 from collections.abc import Iterator
 from typing import Any, TypeVar
 
+from codeeval.suites.proof._statements import conjuncts
 from codeeval.suites.proof.rules import Proof
-from codeeval.suites.proof.statements import conjuncts
 
 __all__ = ["calls_only"]
 

@@ -7,9 +7,9 @@ import builtins
 from collections.abc import Callable
 
 from codeeval.suites.proof import pure
-from codeeval.suites.proof.state import Doubt
-from codeeval.suites.proof.stores import Stores
-from codeeval.suites.proof.values import (
+from codeeval.suites.proof._state import Doubt
+from codeeval.suites.proof._stores import Stores
+from codeeval.suites.proof._values import (
     CANDIDATE,
     CAUGHT,
     DERIVED,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from codeeval.suites.proof.state import State
-from codeeval.suites.proof.values import (
+from codeeval.suites.proof._state import State
+from codeeval.suites.proof._values import (
     DERIVED,
     FIXED,
     Function,

@@ -7,11 +7,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from codeeval.suites.proof import pure
-from codeeval.suites.proof.calls import Calls, parameters_of
-from codeeval.suites.proof.expressions import word
-from codeeval.suites.proof.rules import Outside, Proof
-from codeeval.suites.proof.state import Doubt
-from codeeval.suites.proof.values import (
+from codeeval.suites.proof._calls import Calls, parameters_of
+from codeeval.suites.proof._expressions import word
+from codeeval.suites.proof._state import Doubt
+from codeeval.suites.proof._values import (
     CANDIDATE,
     CAUGHT,
     DERIVED,
@@ -27,6 +26,7 @@ from codeeval.suites.proof.values import (
     is_derived,
     join,
 )
+from codeeval.suites.proof.rules import Outside, Proof
 
 __all__ = ["conjuncts", "prove"]
 

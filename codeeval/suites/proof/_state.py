@@ -7,8 +7,7 @@ import ast
 from collections.abc import Callable, Iterable
 from typing import NoReturn
 
-from codeeval.suites.proof.rules import Outside
-from codeeval.suites.proof.values import (
+from codeeval.suites.proof._values import (
     CANDIDATE,
     CAUGHT,
     UNKNOWN,
@@ -20,6 +19,7 @@ from codeeval.suites.proof.values import (
     form,
     join,
 )
+from codeeval.suites.proof.rules import Outside
 
 __all__ = ["MOST_DEPTH", "Doubt", "State"]
 

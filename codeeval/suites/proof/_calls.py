@@ -6,10 +6,9 @@ import ast
 import builtins
 
 from codeeval.suites.proof import pure
-from codeeval.suites.proof.expressions import Expressions
-from codeeval.suites.proof.rules import Outside
-from codeeval.suites.proof.state import MOST_DEPTH, Doubt
-from codeeval.suites.proof.values import (
+from codeeval.suites.proof._expressions import Expressions
+from codeeval.suites.proof._state import MOST_DEPTH, Doubt
+from codeeval.suites.proof._values import (
     CANDIDATE,
     CAUGHT,
     DERIVED,
@@ -30,6 +29,7 @@ from codeeval.suites.proof.values import (
     join_all,
     mark_passed,
 )
+from codeeval.suites.proof.rules import Outside
 
 __all__ = ["Calls", "parameters_of"]
 
