@@ -334,8 +334,9 @@ def _strength(mode: str, case: Case, without: str) -> ce.Strength | None:
     is_mirrored = "mirror" in suite.reads
     if without:
         return ce.Strength.SPLIT if _is_new(case, without) else None
-    # Where state is mirrored, a copy would show: one process can't compare that.
-    return ce.Strength.SPLIT if is_split and not (mode == "copies" and is_mirrored) else None
+    # Where state is mirrored, a copy would show, as would the text of what is none: one process can't compare that.
+    is_beyond = is_mirrored or not {"text", "kind"}.isdisjoint(suite.reads)
+    return ce.Strength.SPLIT if is_split and not (mode == "copies" and is_beyond) else None
 
 
 def _is_new(case: Case, without: str) -> bool:

@@ -355,7 +355,8 @@ def test_descriptors_of_the_caller_are_not_the_candidates() -> None:
     try:
         with LocalExecutor(workers=1) as executor:
             executions = in_order(executor.execute([program(textwrap.dedent(forged)), program()]))
-            fds = executor.run(program(textwrap.dedent(forged), "assert f(1) == [0, 1, 2, 3, 4]"))
+            honest = textwrap.dedent(forged).replace("os.write", "(lambda *given: None)")
+            fds = executor.run(program(honest, "assert f(1) == [0, 1, 2, 3, 4]"))
     finally:
         for fd in held:
             os.close(fd)

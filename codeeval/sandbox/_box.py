@@ -171,6 +171,8 @@ class Box:
         self.trace = ""
         self.judge_began_s = time.process_time()
         "What our own clock said when the tests began."
+        self.judge_s = 0.0
+        "The CPU seconds that the tests had used here when the limit was reached."
         self.seen_cpu_s = 0.0
         "The child's CPU seconds, when they were looked at last."
         #: Name → what is known of a test, where there are several: whether it passed, and what went wrong.
@@ -479,6 +481,7 @@ class Box:
         cpu_s = self.seen_cpu_s = self.clock()
         left_s = self.limits["cpu_s"] - cpu_s - self.judge_cpu_s()
         if left_s <= 0:
+            self.judge_s = self.judge_cpu_s()
             self.stop(expired="cpu")
         if now >= self.wall_deadline:
             self._give_back(self.usage().waited_s)

@@ -294,7 +294,8 @@ class Judge:
         row: Dict[str, Any] = {
             "status": status,
             **_classify.told_strength(check),
-            "cpu_s": round(cpu_s, 6),
+            # Where both together have used up the limit, it is their sum that did.
+            "cpu_s": round(cpu_s + (box.judge_s if facts.expired == "cpu" else 0.0), 6),
             "wall_s": round(box.wall_s, 6),
             "peak_memory_bytes": peak,
             "tests": [["0", status == "passed", message] if message else ["0", status == "passed"]],
