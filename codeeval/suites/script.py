@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import contextlib
 import dataclasses
 import difflib
 import functools
@@ -252,11 +253,17 @@ def _is_python(text: str) -> bool:
 @functools.lru_cache(maxsize=256)
 def _parse(source: str) -> ast.Module:
     """Parse, without the warnings about odd escapes that benchmarks are full of."""
+    with _quietly():
+        return ast.parse(source)
+
+
+@contextlib.contextmanager
+def _quietly() -> Iterator[None]:
     import warnings
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return ast.parse(source)
+        yield
 
 
 def _imports(source: str) -> dict[str, str]:
@@ -309,7 +316,8 @@ def _free_names(source: str) -> set[str]:
     """Give the global names that a program reads but neither binds at its top level nor finds among the builtins."""
     import symtable
 
-    table = symtable.symtable(source, "tests", "exec")
+    with _quietly():
+        table = symtable.symtable(source, "tests", "exec")
     free: set[str] = set()
     bound = {s.get_name() for s in table.get_symbols() if s.is_assigned() or s.is_imported() or s.is_namespace()}
 

@@ -289,13 +289,13 @@ def test_null_answers_that_fill_a_gap_are_right_in_plain_python(data_dir: Path, 
 # --- prompts and strengths on the real rows
 
 
-def test_mbpp_is_judged_in_one_box_only_where_tests_use_the_candidate_s_classes(data_dir: Path) -> None:
+def test_mbpp_is_judged_in_one_box_only_where_tests_use_the_candidate_s_classes_or_sizes_of_objects(data_dir: Path) -> None:
     full = ce.load("mbpp", split="all", source=data_dir / "benchmarks" / "mbpp.jsonl.gz")
     sanitized = ce.load("mbpp-sanitized", source=data_dir / "benchmarks" / "sanitized-mbpp.json.gz")
 
     same_box = [p.task_id for p in (*full, *sanitized) if p.strength is ce.Strength.SAME_BOX]
 
-    assert same_box == ["Mbpp/367", "Mbpp/601", "Mbpp/927"]
+    assert sorted(set(same_box)) == ["Mbpp/367", "Mbpp/596", "Mbpp/601", "Mbpp/927"]
 
 
 def test_mbpp_prompts_are_the_bigcode_harness_s(data_dir: Path) -> None:
