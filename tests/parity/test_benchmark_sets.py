@@ -289,7 +289,7 @@ def test_null_answers_that_fill_a_gap_are_right_in_plain_python(data_dir: Path, 
 # --- prompts and strengths on the real rows
 
 
-def test_mbpp_is_judged_in_one_box_only_where_tests_use_the_candidate_s_classes_or_sizes_of_objects(data_dir: Path) -> None:
+def test_mbpp_is_judged_in_one_box_where_tests_use_the_candidate_s_classes_or_sizes(data_dir: Path) -> None:
     full = ce.load("mbpp", split="all", source=data_dir / "benchmarks" / "mbpp.jsonl.gz")
     sanitized = ce.load("mbpp-sanitized", source=data_dir / "benchmarks" / "sanitized-mbpp.json.gz")
 
