@@ -35,14 +35,27 @@ def calls_only(tests: ast.Module, *, entry_point: str, proof: Proof) -> str:
     """
     if not proof.is_straight:
         return ""
-    program = ast.Module(body=list(_Slice(entry_point, proof).block(tests.body)), type_ignores=[])
+    program = ast.Module(body=list(_Slice(tests, entry_point, proof).block(tests.body)), type_ignores=[])
     return ast.unparse(ast.fix_missing_locations(program))
 
 
 class _Slice:
-    def __init__(self, entry_point: str, proof: Proof) -> None:
-        self.names = frozenset({entry_point, "__entry_point__"})
+    def __init__(self, tests: ast.Module, entry_point: str, proof: Proof) -> None:
+        checks = [n for n in tests.body if isinstance(n, ast.FunctionDef) and n.name == "check"]
+        given = {parameter.arg for check in checks for parameter in check.args.args[:1]}
+        self.names = frozenset({entry_point, "__entry_point__", *given})
         self.answer_nodes = proof.answer_nodes
+        self.dependent: set[int] = set()
+        "`id` of each node with something in it that depends on an answer."
+        self.note(tests)
+
+    def note(self, node: ast.AST) -> bool:
+        """Note which nodes depend on answers; return whether this one does."""
+        found = [self.note(child) for child in ast.iter_child_nodes(node)]
+        depends = any(found) or id(node) in self.answer_nodes or self.is_call(node)
+        if depends:
+            self.dependent.add(id(node))
+        return depends
 
     def block(self, body: list[ast.stmt]) -> Iterator[ast.stmt]:
         for statement in body:
@@ -51,12 +64,7 @@ class _Slice:
     def statement(self, node: ast.stmt) -> Iterator[ast.stmt]:
         """Return what is left of a statement."""
         if isinstance(node, ast.FunctionDef):
-            outer = self.names
-            if node.name == "check":
-                self.names |= {parameter.arg for parameter in node.args.args[:1]}
-                node = _with_body(node, list(self.block(node.body)))
-            yield node
-            self.names = outer
+            yield _with_body(node, list(self.block(node.body))) if node.name == "check" else node
         elif isinstance(node, ast.Try | ast.With):
             yield from self.block(node.body)
             yield from self.block(node.orelse + node.finalbody if isinstance(node, ast.Try) else [])
@@ -102,7 +110,7 @@ class _Slice:
                     yield from self.held(one)
 
     def depends(self, node: ast.AST) -> bool:
-        return any(id(inner) in self.answer_nodes or self.is_call(inner) for inner in ast.walk(node))
+        return id(node) in self.dependent
 
     def is_call(self, node: ast.AST) -> bool:
         return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in self.names
