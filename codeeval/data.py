@@ -469,7 +469,9 @@ def _ask_hub() -> None:
 def write_whole(target: Path, content: bytes) -> None:
     """Write a file so that others see all of it or nothing."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=target.parent, delete=False) as scratch:
+    with importing:
+        scratch = tempfile.NamedTemporaryFile(dir=target.parent, delete=False)
+    with scratch:
         try:
             scratch.write(content)
             scratch.close()

@@ -20,6 +20,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
+from codeeval._imports import importing
 from codeeval.errors import SandboxError
 from codeeval.problem import Problem
 from codeeval.sandbox.worker import Setup
@@ -252,7 +253,9 @@ def _measure(
     executable = os.fspath(python) if python is not None else sys.executable
     setup = Setup(python=executable)
     command = [shutil.which(executable) or executable, "-s", "-W", "ignore", "-c", _PROGRAM]
-    with tempfile.TemporaryDirectory(prefix="codeeval-") as home:
+    with importing:
+        scratch = tempfile.TemporaryDirectory(prefix="codeeval-")
+    with scratch as home:
         try:
             done = subprocess.run(
                 command,

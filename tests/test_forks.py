@@ -8,20 +8,25 @@ import sys
 
 import pytest
 
-#: Stops a thread in the import of a module, forks, and evaluates in the copy. Says how the copy ended.
+#: Stops a thread in the import of a module or in the first use of `tempfile`, forks, and evaluates in the copy.
+#: Says how the copy ended.
 PROGRAM = """
-import os, signal, sys, threading
+import os, signal, sys, tempfile, threading
 import codeeval as ce
 
 module, is_forked, is_inside = sys.argv[1], threading.Event(), threading.Event()
 
 class Slow:
-    '''Waits where a module is looked for, until the fork was made or is kept waiting.'''
+    '''Waits where a module or tempfile's directory is looked for, until the fork was made or is kept waiting.'''
     def find_spec(self, name, path=None, target=None):
+        self.reach(name)
+    def reach(self, name):
         if name == module and not is_inside.is_set():
             is_inside.set()
             is_forked.wait(1)
-        return None
+    def find_directory(self, find=tempfile._get_default_tempdir):
+        self.reach("tempfile")
+        return find()
 
 def judge():
     answer = "    return x + 1\\n"
@@ -29,7 +34,8 @@ def judge():
     results = ce.evaluate([problem], ce.CanonicalSampler(), cache=False, progress=False)
     assert float(results["pass@1"]) == 1.0
 
-sys.meta_path.insert(0, Slow())
+sys.meta_path.insert(0, slow := Slow())
+tempfile._get_default_tempdir = slow.find_directory
 thread = threading.Thread(target=judge)
 thread.start()
 assert is_inside.wait(60), "the module is not imported late"
@@ -58,6 +64,7 @@ print({0: "judged", -signal.SIGALRM: "hung"}.get(status, status))
         "numpy",
         "codeeval.environments.building",
         "multiprocess.connection",
+        "tempfile",
     ],
 )
 def test_a_copy_judges_though_a_thread_was_importing_when_it_was_made(module: str) -> None:

@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from codeeval._imports import importing
 from codeeval.environments.installers import environment_variables, explanation, run
 from codeeval.environments.interpreters import find
 from codeeval.environments.locks import Lock, locks, names, normalised
@@ -52,8 +53,10 @@ def resolve(
     text = requirements if isinstance(requirements, str) else "\n".join(requirements)
     wanted = python or f"{sys.version_info[0]}.{sys.version_info[1]}"
     interpreter = find([wanted], what=f"the lock {name!r}", python=None)
-    with tempfile.TemporaryDirectory(prefix="codeeval-lock-") as scratch:
-        folder = Path(scratch)
+    with importing:
+        scratch = tempfile.TemporaryDirectory(prefix="codeeval-lock-")
+    with scratch:
+        folder = Path(scratch.name)
         (folder / "requirements.in").write_text(text, encoding="utf-8")
         pip = [os.fspath(folder / "env" / "bin" / "python"), "-m", "pip", "install", "--no-input", "-q"]
         dry = ["--dry-run", "--ignore-installed", "--report", os.fspath(folder / "report.json")]

@@ -25,6 +25,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from codeeval._imports import importing
 from codeeval.data import cache_dir
 from codeeval.errors import SandboxError
 from codeeval.languages.toolchain import Toolchain, fill
@@ -125,7 +126,8 @@ class PreparedHeaders:
         """Prepare a header under its key; say whether it is there."""
         try:
             shutil.rmtree(target, ignore_errors=True)  # damaged, if it is there at all
-            scratch = Path(tempfile.mkdtemp(prefix=_MAKING, dir=target.parent))
+            with importing:
+                scratch = Path(tempfile.mkdtemp(prefix=_MAKING, dir=target.parent))
         except OSError:
             return False
         try:
@@ -147,7 +149,8 @@ class PreparedHeaders:
 
     def _kept_for_now(self) -> str:
         try:
-            folder = tempfile.mkdtemp(prefix="codeeval-prepared-")
+            with importing:
+                folder = tempfile.mkdtemp(prefix="codeeval-prepared-")
         except OSError:
             return ""
         weakref.finalize(self, _remove, folder, os.getpid())
@@ -252,7 +255,8 @@ def _kept() -> str:
     try:
         folder = (cache_dir() / "prepared").resolve()
         folder.mkdir(parents=True, exist_ok=True)
-        os.rmdir(tempfile.mkdtemp(prefix=_MAKING, dir=folder))
+        with importing:
+            os.rmdir(tempfile.mkdtemp(prefix=_MAKING, dir=folder))
     except (OSError, RuntimeError):  # there may be no home
         return ""
     return str(folder)

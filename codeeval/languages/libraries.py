@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
+from codeeval._imports import importing
 from codeeval.errors import ToolchainMissing
 
 __all__ = ["LIBRARIES", "build_libraries"]
@@ -39,8 +40,10 @@ def build_libraries(language: Literal["rust", "go"], directory: str | os.PathLik
         raise ValueError(f"libraries are built for 'rust' and 'go', but got {language!r}")
     target = Path(directory or LIBRARIES).expanduser() / (language if directory is None else "")
     target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".building-") as scratch:
-        built = (_rust if language == "rust" else _go)(Path(scratch))
+    with importing:
+        scratch = tempfile.TemporaryDirectory(dir=target.parent, prefix=".building-")
+    with scratch:
+        built = (_rust if language == "rust" else _go)(Path(scratch.name))
         shutil.rmtree(target, ignore_errors=True)
         os.replace(built, target)
     return target

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
+from codeeval._imports import importing
 from codeeval.errors import SandboxError
 from codeeval.sandbox import Sandbox
 from codeeval.sandbox._cgroup import leftovers, sweep
@@ -175,7 +176,8 @@ class Worker:
         try:
             with contextlib.ExitStack() as undo, _standard_descriptors_taken():
                 # Made here, so that a worker which dies before it says a word leaves nothing that nobody knows of.
-                self.work = tempfile.mkdtemp(prefix="codeeval-")
+                with importing:
+                    self.work = tempfile.mkdtemp(prefix="codeeval-")
                 undo.callback(remove, self.work)
                 os.chmod(self.work, 0o700)  # the caller's umask may have taken our own rights from it
                 self.log: IO[bytes] = undo.enter_context(tempfile.TemporaryFile())
