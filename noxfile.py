@@ -62,6 +62,12 @@ def docs(session: nox.Session) -> None:
     session.run("mkdocs", "build", "--strict", "--site-dir", session.create_tmp(), *session.posargs)
 
 
+@nox.session(default=False, venv_backend="none")
+def wheel(session: nox.Session) -> None:
+    """Build the wheel and run the demo from it, in an environment of its own, away from the checkout."""
+    session.run(".ci/wheel", external=True)
+
+
 @nox.session(default=False)
 def demo(session: nox.Session) -> None:
     """Run the main job offline: HumanEval, completions in, a report out."""

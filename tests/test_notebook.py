@@ -40,7 +40,7 @@ def executed_cells(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
         import nbclient
         import nbformat
 
-        notebook = nbformat.read(NOTEBOOK, as_version=4)  # type: ignore[no-untyped-call]
+        notebook = nbformat.read(NOTEBOOK, as_version=4)
         client = nbclient.NotebookClient(
             notebook, timeout=120, kernel_name="ours", resources={"metadata": {"path": str(home)}}
         )
