@@ -158,6 +158,8 @@ OUTSIDE = [
     ("known statements", "def g():\n    global n\n    n = 1\ng()\nassert f(1)"),
     ("known statements", "with open('x') as g:\n    assert f(1)"),
     ("known statements", "match f(1):\n    case 2: pass"),
+    ("known statements", "assert f(1)\nbreak"),
+    ("known statements", "def g():\n    continue\nfor x in [1, 2]:\n    g()\n    assert f(x)"),
 ]
 
 

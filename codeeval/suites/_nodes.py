@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 
 __all__ = ["children_of", "nodes_of"]
 
 
 def children_of(node: ast.AST) -> list[ast.AST]:
-    """Return the expressions, statements and the like right below a node.
-
-    This is `ast.iter_child_nodes` in a fraction of its time, without what is below nothing: contexts and operators.
-    """
+    """Return the expressions, statements and the like right below a node, without contexts and operators."""
     children: list[ast.AST] = []
-    for name in node._fields:
-        if name in _LEAVES:
-            continue
+    for name in _FIELDS[type(node)]:
         child = getattr(node, name, None)
         if child.__class__ is list:
             children += [one for one in child if isinstance(one, ast.AST)]
@@ -24,12 +20,18 @@ def children_of(node: ast.AST) -> list[ast.AST]:
     return children
 
 
-_LEAVES = frozenset({"ctx", "op", "ops"})
-
-
 def nodes_of(node: ast.AST) -> list[ast.AST]:
-    """Return a node and all below it, in the order of `ast.walk`, which takes twice as long."""
+    """Return a node and all below it, in the order of `ast.walk`."""
     nodes = [node]
     for one in nodes:  # grows
         nodes += children_of(one)
     return nodes
+
+
+_LEAVES = frozenset("ctx op ops id attr arg kind type_comment level is_async conversion simple".split())
+#: Kind of node → its fields that may hold nodes with something below them, or names.
+_FIELDS: Mapping[type[ast.AST], tuple[str, ...]] = {
+    kind: tuple(name for name in kind._fields if name not in _LEAVES)
+    for kind in vars(ast).values()
+    if isinstance(kind, type) and issubclass(kind, ast.AST)
+}

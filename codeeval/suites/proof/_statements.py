@@ -294,6 +294,8 @@ class Interpreter(Calls):
 
     def leave_step(self) -> bool:
         self.is_straight = False  # which calls follow is not looked into
+        if not self.loops:
+            self.give_up("a break or continue outside of a loop, which is no Python")
         scope, snapshots = self.loops[-1]
         snapshots.append(dict(scope.names))
         return False
