@@ -157,7 +157,10 @@ class ScriptSuite:
             unproven = None if name.startswith("_") else self._unproven
             if unproven is None or name not in unproven.open_fields:
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-            self._decide()
+            try:
+                self._decide()
+            except AttributeError as error:  # to `getattr` with a default, it would look like a missing field
+                raise RuntimeError(f"the proof of these tests failed: {error}") from error
             return getattr(self, name)
 
     def _decide(self) -> None:
