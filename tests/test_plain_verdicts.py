@@ -377,6 +377,22 @@ def test_tests_that_bind_what_the_candidate_reads_share_its_namespace(executor: 
     assert executor.run(suite.program(right, problem=problem, limits=LIMITS)).passed
 
 
+@pytest.mark.parametrize(
+    ("tests", "setup"), [("assert f(1) == 1\nreturn", ""), ("assert f(1) == 1", "return"), ("assert f(1)\nbreak", "")]
+)
+def test_what_is_parsed_and_not_compiled_fails_every_candidate_with_the_reason(
+    executor: LocalExecutor, tests: str, setup: str
+) -> None:
+    suite = ce.ScriptSuite.of(tests, entry_point="f", prompt=setup, strength=ce.Strength.SAME_BOX)
+    problem = ce.Problem.from_test("plain/0", "", "assert f(1)", "f", limits=LIMITS)
+
+    execution = executor.run(suite.program("def f(x): return x", problem=problem, limits=LIMITS))
+
+    assert execution.status is ce.Status.FAILED
+    assert execution.message.startswith("SyntaxError: ")
+    assert "outside" in execution.message
+
+
 def test_tests_that_call_nobody_judge_nobody(executor: LocalExecutor) -> None:
     tests = "for x in [y for y in range(3) if y > 5]:\n    assert f(x) == x"
     problem = ce.Problem.from_test("plain/0", "", tests, "f", limits=LIMITS)

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import ast
+import textwrap
 
 import pytest
 
+from codeeval.suites._calling import surely_calls
 from codeeval.suites.proof import RULES, Outside, Proof, prove
 
 
@@ -156,6 +158,8 @@ OUTSIDE = [
     ("known statements", "def g():\n    global n\n    n = 1\ng()\nassert f(1)"),
     ("known statements", "with open('x') as g:\n    assert f(1)"),
     ("known statements", "match f(1):\n    case 2: pass"),
+    ("known statements", "assert f(1)\nbreak"),
+    ("known statements", "def g():\n    continue\nfor x in [1, 2]:\n    g()\n    assert f(x)"),
 ]
 
 
@@ -189,6 +193,21 @@ def test_each_rule_has_an_example() -> None:
 @pytest.mark.parametrize("tests", ["for x in []:\n    assert f(x)", "x = 1\nassert x", "if False:\n    pass"])
 def test_tests_that_call_nobody_are_known(tests: str) -> None:
     assert proof(tests).n_calls == 0
+
+
+@pytest.mark.parametrize("in_check", [False, True])
+def test_tests_that_are_seen_to_call_the_candidate_at_a_glance_do_so_by_the_proof(in_check: bool) -> None:
+    every = [*INSIDE, *(tests for _, tests in (*OUTSIDE, *MIRRORED))]
+    if in_check:
+        every = ["def check(f):\n" + textwrap.indent(tests, "    ") for tests in every]
+    seen = [tests for tests in every if surely_calls(ast.parse(tests), "f", in_check=in_check)]
+
+    assert len(seen) > len(every) / 3  # it would be of no use otherwise
+    for tests in seen:
+        try:
+            assert proof(tests + "\ncheck(f)" * in_check).n_calls > 0, tests
+        except Outside:
+            continue
 
 
 def test_helpers_of_the_prompt_are_followed() -> None:

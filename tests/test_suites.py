@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 
 import pytest
 
@@ -193,6 +195,66 @@ def test_right_answers_with_classes_pass(prompt: str, answer: str, test: str, en
 def test_tests_that_would_pass_every_candidate_are_refused(test: str, hint: str) -> None:
     with pytest.raises(InvalidProblem, match=hint):
         suite(test)
+
+
+VACUOUS = [
+    "for x in []:\n    assert f(x)",
+    "f = len\nassert f([1]) == 1",
+    "assert (f := len) and f([1])",
+    "def f(x):\n    return x\nassert f(1)",
+    "from math import floor as f\nassert f(1.5) == 1",
+    "raise ValueError\nassert f(1)",
+    "def check(candidate):\n    candidate = len\n    assert candidate([1])",
+    "def check(candidate):\n    return\n    assert candidate([1])",
+    "def check(candidate):\n    assert candidate([1])\nf = len",
+    "def check(candidate):\n    assert candidate(1)\ndef check(candidate):\n    assert True",
+    "def check(candidate):\n    pass",
+]
+
+
+@pytest.mark.parametrize("strength", [None, Strength.SPLIT, Strength.SAME_BOX])
+@pytest.mark.parametrize("test", VACUOUS)
+def test_tests_that_never_reach_the_candidate_are_refused_when_they_are_made(
+    test: str, strength: Strength | None
+) -> None:
+    with pytest.raises(InvalidProblem, match="never call 'f'"):
+        ScriptSuite.of(test, entry_point="f", strength=strength)
+
+
+JUDGED_WITHOUT_A_PROOF = """
+import sys
+import codeeval as ce
+
+problem = ce.Problem.from_test("t", "", "assert f([1]) == [1]", "f", strength="same box")
+problem.suites["tests"].program("def f(x): return x", problem=problem, limits=problem.limits)
+ce.ProblemSet([problem]).digest()
+problem.strength, problem.standing, str(problem)
+assert "codeeval.suites.proof" not in sys.modules, "proven too early"
+assert problem.suites["tests"].strength_reason == "" and problem.suites["tests"].reads == ()
+assert "codeeval.suites.proof" in sys.modules, "never proven"
+"""
+
+
+def test_tests_that_are_judged_in_the_same_box_by_request_are_proven_only_when_somebody_asks_why() -> None:
+    subprocess.run([sys.executable, "-c", JUDGED_WITHOUT_A_PROOF], check=True)
+
+
+@pytest.mark.parametrize("strength", [None, Strength.SPLIT, Strength.SAME_BOX])
+@pytest.mark.parametrize("test", ["assert f(1) == 1", "import time\nassert f(1) == 1"])
+def test_a_suite_is_the_same_before_and_after_it_is_proven(test: str, strength: Strength | None) -> None:
+    one, other = (ScriptSuite.of(test, entry_point="f", strength=strength) for _ in range(2))
+    _ = one.strength_reason, one.prefetch
+
+    assert one == other
+    assert repr(one) == repr(other)
+    assert (one.reads, one.prefetch, one.promised) == (other.reads, other.prefetch, other.promised)
+    fresh = ScriptSuite.of(test, entry_point="f", strength=strength)
+    assert repr(pickle.loads(pickle.dumps(fresh))) == repr(one)
+
+
+def test_a_suite_has_no_other_attributes() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'strenght'"):
+        _ = suite("assert f(1)").strenght  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(

@@ -114,6 +114,7 @@ def join(text: str, parts: Tuple[str, str] = ("", ""), unlike: Optional[str] = N
 def grow(numbers: List[int]) -> None:
     numbers.append(1)
 '''
+_TESTS = "def check(candidate):\n    assert candidate(1) == 1\n\ncheck(answer)\n"
 _REHEARSAL: List[List[Any]] = [
     [
         _SCRIPT,
@@ -130,7 +131,7 @@ _REHEARSAL: List[List[Any]] = [
     ["call", "mean", [[]], []],
     ["call", "missing", [], []],
     ["get", ["answer", "re", "missing"]],
-    ["test", "def check(candidate):\n    assert candidate(1) == 1\n\ncheck(answer)\n", "token", {"bind": ["answer"]}],
+    ["test", _TESTS, "token", {"code": compile(_TESTS, "<tests>", "exec", dont_inherit=True), "bind": ["answer"]}],
 ]
 
 
@@ -374,10 +375,11 @@ class _Child:
         Args:
             source: the tests.
             token: proves that they reached their end.
-            how: `bind` names what they get from the candidate's module, `modules` what they use without importing it,
-                `setup` is run before them in their own module. Without `bind`, they run in the candidate's module.
+            how: `code` is the tests compiled; None where the judge could not compile them. `bind` names what they get
+                from the candidate's module, `modules` what they use without importing it, `setup` (its source and it
+                compiled) is run before them in their own module. Without `bind`, they run in the candidate's module.
         """
-        code = compile(source, "<tests>", "exec", dont_inherit=True)
+        code = how["code"] or compile(source, "<tests>", "exec", dont_inherit=True)
         linecache.cache["<tests>"] = (len(source), None, source.splitlines(True), "<tests>")
         tampered = _changed_builtins()
         exec(code, self.tests_namespace(how) if "bind" in how else self.namespace)
@@ -391,9 +393,9 @@ class _Child:
         namespace = module.__dict__
         for name, imported in how.get("modules", {}).items():
             namespace[name] = importlib.import_module(imported)
-        setup = how.get("setup", "")
-        if setup:
-            exec(compile(setup, "<setup>", "exec", dont_inherit=True), namespace)
+        if "setup" in how:
+            setup, code = how["setup"]
+            exec(code or compile(setup, "<setup>", "exec", dont_inherit=True), namespace)
         entry_point, *names = how["bind"]
         namespace[entry_point] = namespace["__entry_point__"] = self.look_up(entry_point)
         namespace.update((name, self.namespace[name]) for name in names if name in self.namespace)

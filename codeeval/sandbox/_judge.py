@@ -46,7 +46,7 @@ from codeeval.sandbox._tree import MAX_STARVED
 
 __all__ = ["Judge", "Machine"]
 
-_TESTS = "<tests>"
+_TESTS, _SETUP = "<tests>", "<setup>"
 #: Texts of tests whose prefetched calls are kept.
 _MOST_TESTS = 4096
 #: How often running tests are interrupted to see whether their time is up or the caller is gone.
@@ -426,6 +426,13 @@ class Judge:
             code = self.compiled[source] = compile(source, name, "exec", dont_inherit=True)
         return code
 
+    def code_for_child(self, source: str, name: str) -> Any:
+        """Compile trusted code, once per text, for a child to run; None where that raises, as it then does there."""
+        try:
+            return self.code(source, name)
+        except Exception:
+            return None
+
     def marked(self, source: str) -> Tuple[Any, int]:
         """Compile tests so that they report each top-level assert that held; return the code and their number."""
         marked = self.marked_code.get(source)
@@ -505,7 +512,7 @@ def _run_split(judge: Judge, box: Box, check: Dict[str, Any], program: Dict[str,
     candidate = Candidate(box, calls, exact, is_promised)
     namespace: Dict[str, Any] = {"__name__": "__main__", **modules}
     if check["setup"]:
-        exec(judge.code(check["setup"], "<setup>"), namespace)
+        exec(judge.code(check["setup"], _SETUP), namespace)
     entry_point = check["entry_point"]
     namespace[entry_point] = namespace["__entry_point__"] = candidate.function(entry_point, entry_point)
     for name, (kind, *value) in zip(check["names"], candidate.get(check["names"]) if check["names"] else ()):
@@ -534,14 +541,14 @@ def _run_same_box(judge: Judge, box: Box, check: Dict[str, Any], program: Dict[s
     """Have the child run the tests after the candidate, and hear from it that it reached their end."""
     _send(box, program)
     token = "%032x" % random.SystemRandom().getrandbits(128)
-    how: Dict[str, Any] = {}
+    source = check.get("source", "")
+    how: Dict[str, Any] = {"code": judge.code_for_child(source, _TESTS)}
     if check["kind"] == "script" and not check["parameters"].get("shared"):
-        how = {
-            "bind": [check["entry_point"], *check["names"]],
-            "modules": dict(check["modules"]),
-            "setup": check["setup"],
-        }
-    reply = Candidate(box).ask(["test", check.get("source", ""), token, how], expects=("tested", "tampered"))
+        how["bind"] = [check["entry_point"], *check["names"]]
+        how["modules"] = dict(check["modules"])
+        if check["setup"]:
+            how["setup"] = [check["setup"], judge.code_for_child(check["setup"], _SETUP)]
+    reply = Candidate(box).ask(["test", source, token, how], expects=("tested", "tampered"))
     if reply[0] == "tampered":
         box.stop(violation="changed Python's builtins: %s" % str(reply[1]))
     if reply != ["tested", token]:
@@ -581,11 +588,10 @@ def _marked(source: str) -> Tuple[Any, int]:
             node = body[position]
             position += 1
             if isinstance(node, ast.Assert):
-                call = ast.parse("__reached__(%d)" % number, mode="eval").body
-                report = ast.Expr(value=call)
-                for inner in ast.walk(report):
-                    ast.copy_location(inner, node)
-                body.insert(position, report)
+                where = {name: getattr(node, name) for name in node._attributes}
+                name = ast.Name(id="__reached__", ctx=ast.Load(), **where)
+                call = ast.Call(func=name, args=[ast.Constant(value=number, **where)], keywords=[], **where)
+                body.insert(position, ast.Expr(value=call, **where))
                 position += 1
                 number += 1
     return tree, number

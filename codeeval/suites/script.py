@@ -1,7 +1,8 @@
 """ScriptSuite: tests that are Python code.
 
-It reads their syntax tree once to prove that they can be judged *split* (the tests run apart and only call the
-candidate). Tests for which there is no proof need the *same box*: they run beside the candidate.
+Their syntax tree shows whether they can be judged *split* (the tests run apart and only call the candidate). Tests for
+which there is no proof need the *same box*: they run beside the candidate. The proof is looked for when it is first
+asked for, and tests that are judged in the same box by request need none.
 """
 
 from __future__ import annotations
@@ -15,14 +16,19 @@ import functools
 import re
 import sys
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from codeeval._imports import importing
 from codeeval.errors import InvalidProblem
 from codeeval.program import Check, Limits, Program, Strength
+from codeeval.suites._calling import surely_calls
 from codeeval.suites.base import MAIN, Task
-from codeeval.suites.proof import Outside, Proof, prefetch, prove
+
+if TYPE_CHECKING:
+    from codeeval.suites.proof import Outside, Proof
 
 __all__ = ["ScriptSuite"]
 
@@ -51,6 +57,8 @@ class ScriptSuite:
     "Properties of answers that the tests read and that not every copy has; see `Proof.reads`."
     prefetch: str = field(default="", repr=False, compare=False)
     "A program that makes the calls which the tests make whatever a candidate answers; empty: none are known."
+    _unproven: _Unproven | None = field(default=None, init=False, repr=False, compare=False)
+    "What is still to be proven, where `of` made it: the proof is looked for when a field that it decides on is read."
 
     @classmethod
     def of(
@@ -84,50 +92,38 @@ class ScriptSuite:
             tree = _parse(test)
         except (SyntaxError, ValueError) as error:
             raise InvalidProblem(f"the tests are not Python: {error}") from error
-        source = test
-        if _is_wrapped(tree, entry_point):
+        is_wrapped = _is_wrapped(tree, entry_point)
+        if is_wrapped:
             source = f"{test}\ncheck({entry_point if entry_point != 'check' else '__entry_point__'})\n"
         else:
+            source = test
             _refuse_idle(tree, entry_point)
         setup = prompt if _is_python(prompt) else ""
-        names, modules = _needs(source, entry_point, setup, canonical_solution or "")
+        free = _free_names(source)
+        names, modules = _needs(free, entry_point, setup, canonical_solution or "")
         classes = (
             {n.name for n in _parse(setup).body if isinstance(n, ast.ClassDef)} - {entry_point} if setup else set()
         )
-        names = tuple(sorted({*names, *(classes & _read_names(source))}))
-        shared = not (_bound_names(source) - {"check"}).isdisjoint(
-            _read_names(canonical_solution or setup) - {entry_point}
-        )
-        has_settings = _SETTERS.search(canonical_solution or "") is not None
-        is_class = re.search(rf"^class[ \t]+{entry_point}\b", f"{prompt}\n{canonical_solution or ''}", re.MULTILINE)
-        proof = (
-            Outside(
-                "entry point", 1, f"{entry_point} is a class, whose instances stay where they are", "test a function"
-            )
-            if is_class
-            else _prove(source, entry_point, setup, names, modules, shared, has_settings)
-        )
-        if isinstance(proof, Proof) and not proof.n_calls:
-            raise InvalidProblem(
-                f"the tests never call {entry_point!r}, so every candidate would pass; give loops and tables something "
-                "to loop over"
-            )
-        proven = isinstance(proof, Proof)
-        return cls(
+        suite = cls(
             source=source,
             entry_point=entry_point,
             setup=setup,
-            strength=strength or (Strength.SPLIT if proven else Strength.SAME_BOX),
-            promised=strength is Strength.SPLIT and not proven,
-            strength_reason="" if proven else str(proof),
-            names=names,
+            strength=strength or Strength.SAME_BOX,
+            names=tuple(sorted({*names, *(classes & free)})),
             modules=MappingProxyType(modules),
-            shared=shared,
-            reads=tuple(sorted(proof.reads)) if isinstance(proof, Proof) else (),
-            prefetch=prefetch.calls_only(_parse(source), entry_point=entry_point, proof=proof)
-            if isinstance(proof, Proof)
-            else "",
+            shared=_is_shared(tree, canonical_solution or setup, entry_point),
         )
+        unproven = _Unproven(
+            open_fields=("strength_reason", "reads", "prefetch", *_DECIDED.get(strength, ())),
+            is_class=_is_class(entry_point, prompt, canonical_solution or ""),
+            has_settings=_SETTERS.search(canonical_solution or "") is not None,
+        )
+        object.__setattr__(suite, "_unproven", unproven)
+        for name in unproven.open_fields:
+            object.__delattr__(suite, name)
+        if not surely_calls(tree, entry_point, in_check=is_wrapped):
+            suite._decide()  # it refuses tests without a call
+        return suite
 
     def program(self, code: str, *, problem: Task, limits: Limits) -> Program:
         """Give the program that judges `code`; see `Suite.program`."""
@@ -153,51 +149,126 @@ class ScriptSuite:
         known = {"reads": list(self.reads), "prefetch": self.prefetch}
         return {name: value for name, value in known.items() if value}
 
+    if not TYPE_CHECKING:  # it would let the type checker accept any name
+
+        def __getattr__(self, name: str) -> Any:
+            """Return a field that is not there yet, for which the tests are proven now."""
+            # By the class' slot, for a value that is not made yet has no `_unproven` either.
+            unproven = None if name.startswith("_") else self._unproven
+            if unproven is None or name not in unproven.open_fields:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            try:
+                self._decide()
+            except AttributeError as error:  # to `getattr` with a default, it would look like a missing field
+                raise RuntimeError(f"the proof of these tests failed: {error}") from error
+            return getattr(self, name)
+
+    def _decide(self) -> None:
+        """Look for the proof and keep what it decides on; threads that do so at once find the same.
+
+        Raises:
+            InvalidProblem: the tests never call the candidate.
+        """
+        unproven = self._unproven
+        if unproven is None:
+            return
+        with importing:
+            from codeeval.suites.proof import Proof, prefetch
+        tree = _parse(self.source)
+        proof = self._prove(tree, unproven)
+        if isinstance(proof, Proof):
+            if not proof.n_calls:
+                raise InvalidProblem(
+                    f"the tests never call {self.entry_point!r}, so every candidate would pass; give loops and tables "
+                    "something to loop over"
+                )
+            found = {
+                "strength": Strength.SPLIT,
+                "promised": False,
+                "strength_reason": "",
+                "reads": tuple(sorted(proof.reads)),
+                "prefetch": prefetch.calls_only(tree, entry_point=self.entry_point, proof=proof),
+            }
+        else:
+            found = {
+                "strength": Strength.SAME_BOX,
+                "promised": True,
+                "strength_reason": str(proof),
+                "reads": (),
+                "prefetch": "",
+            }
+        for name in unproven.open_fields:
+            object.__setattr__(self, name, found[name])
+
+    def _prove(self, tree: ast.Module, unproven: _Unproven) -> Proof | Outside:
+        """Prove that the tests may be judged split, or return why there is no proof."""
+        with importing:
+            from codeeval.suites.proof import Outside, prove
+        if unproven.is_class:
+            reason = f"{self.entry_point} is a class, whose instances stay where they are"
+            return Outside("entry point", 1, reason, "test a function")
+        if self.shared:
+            reason = "the tests bind a name that the candidate reads and does not define"
+            return Outside("candidate's names", 1, reason, "pass it as an argument")
+        try:
+            return prove(
+                tree,
+                entry_point=self.entry_point,
+                setup=_parse(self.setup) if self.setup else None,
+                modules=self.modules,
+                has_settings=unproven.has_settings,
+            )
+        except Outside as outside:
+            return outside
+
     def __reduce__(self) -> tuple[Any, ...]:
-        fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name != "modules"}
+        fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.init and f.name != "modules"}
         return _rebuild, (fields, dict(self.modules))
 
 
-def _prove(
-    source: str,
-    entry_point: str,
-    setup: str,
-    names: tuple[str, ...],
-    modules: Mapping[str, str],
-    shared: bool,
-    has_settings: bool,
-) -> Proof | Outside:
-    """Prove that tests may be judged split, or return why there is no proof."""
-    if shared:
-        reason = "the tests bind a name that the candidate reads and does not define"
-        return Outside("candidate's names", 1, reason, "pass it as an argument")
-    try:
-        return prove(
-            _parse(source),
-            entry_point=entry_point,
-            setup=_parse(setup) if setup else None,
-            modules=modules,
-            has_settings=has_settings,
-        )
-    except Outside as outside:
-        return outside
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Unproven:
+    """What is known of tests that are still to be proven, beside the fields of their suite."""
+
+    open_fields: tuple[str, ...]
+    "The fields of the suite that the proof decides on."
+    is_class: bool
+    "Whether the entry point is a class."
+    has_settings: bool
+    "Whether solutions are known to change settings of the interpreter."
 
 
+#: The strength that is asked for → what the proof decides on, beside why and how.
+_DECIDED: Mapping[Strength | None, tuple[str, ...]] = {None: ("strength",), Strength.SPLIT: ("promised",)}
 #: What changes settings of the interpreter that decide on what tests compute with answers.
 _SETTERS = re.compile(r"\b(getcontext|setcontext|set_int_max_str_digits|seterr|set_printoptions)\b")
 
 
 def _needs(
-    source: str, entry_point: str, setup: str, canonical_solution: str
+    free: AbstractSet[str], entry_point: str, setup: str, canonical_solution: str
 ) -> tuple[tuple[str, ...], dict[str, str]]:
-    """Return the names that tests need from the candidate's module, and those that are modules."""
-    free = _free_names(source) - {entry_point, "__entry_point__"}
-    if not free:  # rarely: most tests read nothing from the candidate but its entry point
+    """Return which of the tests' free names are read from the candidate's module, and which are modules."""
+    free = free - {entry_point, "__entry_point__"}
+    if not free:  # mostly: they read nothing from the candidate but its entry point
         return (), {}
     free -= _bound_names(setup)
     imports = _imports(canonical_solution) | _imports(setup)
     modules = {n: imports.get(n, n) for n in sorted(free) if n in imports or n in sys.stdlib_module_names}
     return tuple(sorted(free - set(modules))), modules
+
+
+def _is_shared(tests: ast.Module, solution: str, entry_point: str) -> bool:
+    """Return whether tests bind a name that the solution reads and does not define."""
+    bound = {name for node in tests.body for name in _bindings(node)} - {"check", entry_point}
+    if solution.isascii() and not any(name in solution for name in bound):
+        return False  # mostly; names beyond ASCII may be written in several ways
+    return not bound.isdisjoint(_read_names(solution))
+
+
+def _is_class(entry_point: str, *programs: str) -> bool:
+    """Return whether one of these programs may define a class of this name."""
+    text = "\n".join(programs)
+    return "class" in text and re.search(rf"^class[ \t]+{entry_point}\b", text, re.MULTILINE) is not None
 
 
 def _is_wrapped(tree: ast.Module, entry_point: str) -> bool:

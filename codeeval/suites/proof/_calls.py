@@ -464,7 +464,7 @@ class Calls(Expressions):
             return Own(kind, each=join_all(parts), depends=depends and not owns)
         if name in ("min", "max", "sum", "next", "abs", "round", "divmod", "pow"):
             return join_all([part for value in values for part in self.elements(value)])
-        if name in pure.UNCARRIED:
+        if name == "type":
             return OWN
         module = name.rpartition(".")[0]
         known = pure.MODULES.get(module)

@@ -38,6 +38,8 @@ class Expressions(Stores):
 
     def evaluate(self, node: ast.expr, scope: Scope) -> Value:
         self.visit(node)
+        if isinstance(node, ast.Constant):  # every second one
+            return FIXED
         evaluate: Callable[[ast.expr, Scope], Value] | None = getattr(self, f"of_{type(node).__name__}", None)
         if evaluate is None:
             self.refuse("known statements", f"a {word(node)} expression")
@@ -52,9 +54,6 @@ class Expressions(Stores):
         self.node = node
         self.check_readable(value)
         return value
-
-    def of_Constant(self, node: ast.Constant, scope: Scope) -> Value:
-        return FIXED
 
     def of_Name(self, node: ast.Name, scope: Scope) -> Value:
         return self.load(node.id, scope)
@@ -403,12 +402,14 @@ class Expressions(Stores):
             return DERIVED
         if isinstance(owner, Own) and owner.kind == "random":
             return Reference("draw", node.attr, owner)
-        if node.attr in pure.METHODS and not is_called and node.attr not in pure.ATTRIBUTES:
-            self.refuse("known attributes", f"the method .{node.attr} is used as a value", "call it")
-        if node.attr in pure.METHODS and not is_called:
+        if node.attr in pure.METHODS:
+            if is_called:
+                return Reference("method", node.attr, owner)
+            if node.attr not in pure.ATTRIBUTES:
+                self.refuse("known attributes", f"the method .{node.attr} is used as a value", "call it")
             self.check_readable(owner)
             return Live(owner.call, owner.step) if isinstance(owner, Live) else OWN
-        if node.attr in pure.METHODS or (isinstance(owner, Own) and node.attr in pure.CHANGES):
+        if isinstance(owner, Own) and node.attr in pure.CHANGES:
             return Reference("method", node.attr, owner)
         if node.attr in pure.ATTRIBUTES and not (node.attr == "__name__" and isinstance(owner, Live)):
             self.check_readable(owner)

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
+from codeeval.suites._nodes import nodes_of
 from codeeval.suites.proof import pure
 from codeeval.suites.proof._calls import Calls, parameters_of
 from codeeval.suites.proof._expressions import word
@@ -78,7 +79,7 @@ class Interpreter(Calls):
     def run_setup(self, setup: ast.Module) -> None:
         """Run what the prompt defines; what is not known of it counts only where the tests use it."""
         self.in_setup = True
-        self.of_setup = {id(n) for n in ast.walk(setup)}
+        self.of_setup = set(map(id, nodes_of(setup)))
         for node in setup.body:
             if getattr(node, "name", "") == self.entry_point:
                 continue
@@ -147,7 +148,7 @@ class Interpreter(Calls):
         annotations = [node.returns, *(a.annotation for a in parameters_of(node.args))]
         if any(isinstance(n, ast.Call) for a in annotations if a is not None for n in ast.walk(a)):
             self.refuse("known statements", "an annotation that calls something")
-        if any(isinstance(n, ast.Global | ast.Nonlocal | ast.Yield | ast.YieldFrom) for n in ast.walk(node)):
+        if any(isinstance(n, _KEEPS_STATE) for n in nodes_of(node)):
             self.refuse("known statements", "a helper with global, nonlocal or yield", "return what it computes")
         scope.names[node.name] = Function(node, scope)
 
@@ -293,6 +294,8 @@ class Interpreter(Calls):
 
     def leave_step(self) -> bool:
         self.is_straight = False  # which calls follow is not looked into
+        if not self.loops:
+            self.give_up("a break or continue outside of a loop, which is no Python")
         scope, snapshots = self.loops[-1]
         snapshots.append(dict(scope.names))
         return False
@@ -384,5 +387,6 @@ def _bound(node: ast.stmt) -> Iterator[str]:
         yield from (n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
 
 
+_KEEPS_STATE = (ast.Global, ast.Nonlocal, ast.Yield, ast.YieldFrom)
 #: Statements that are outside → what to write.
 _REWRITES = {"ClassDef": "write functions"}

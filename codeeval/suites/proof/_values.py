@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 __all__ = [
@@ -133,22 +133,29 @@ class Scope:
         return None
 
 
-def containers(value: Value) -> Iterator[Own]:
+def containers(value: Value) -> Sequence[Own]:
     """Return every container that can be reached from a value, itself first."""
-    seen: set[int] = set()
-    waiting = [value]
+    if not isinstance(value, Own):
+        return ()
+    found = [value]
+    seen = {id(value)}
+    waiting = list(value.parts())
     while waiting:
         one = waiting.pop()
         if isinstance(one, Own) and id(one) not in seen:
             seen.add(id(one))
-            yield one
+            found.append(one)
             waiting += one.parts()
+    return found
 
 
 def is_derived(value: Value) -> bool:
     """Return whether a value depends on an answer."""
     if isinstance(value, Own):
-        return has_live(value) or any(own.depends or DERIVED in own.parts() for own in containers(value))
+        return any(
+            own.depends or any(part is DERIVED or isinstance(part, Live) for part in own.parts())
+            for own in containers(value)
+        )
     return value is DERIVED or isinstance(value, Live)
 
 

@@ -15,6 +15,7 @@ import builtins
 from collections.abc import Iterator
 from typing import Any, TypeVar
 
+from codeeval.suites._nodes import children_of
 from codeeval.suites.proof._statements import conjuncts
 from codeeval.suites.proof.rules import Proof
 
@@ -36,7 +37,7 @@ def calls_only(tests: ast.Module, *, entry_point: str, proof: Proof) -> str:
     if not proof.is_straight:
         return ""
     program = ast.Module(body=list(_Slice(tests, entry_point, proof).block(tests.body)), type_ignores=[])
-    return ast.unparse(ast.fix_missing_locations(program))
+    return ast.unparse(program)
 
 
 class _Slice:
@@ -45,17 +46,24 @@ class _Slice:
         given = {parameter.arg for check in checks for parameter in check.args.args[:1]}
         self.names = frozenset({entry_point, "__entry_point__", *given})
         self.answer_nodes = proof.answer_nodes
-        self.dependent: set[int] = set()
-        "`id` of each node with something in it that depends on an answer."
+        self.found: dict[int, int] = {}
+        "`id` of each node → what is in it."
         self.note(tests)
 
-    def note(self, node: ast.AST) -> bool:
-        """Note which nodes depend on answers; return whether this one does."""
-        found = [self.note(child) for child in ast.iter_child_nodes(node)]
-        depends = any(found) or id(node) in self.answer_nodes or self.is_call(node)
-        if depends:
-            self.dependent.add(id(node))
-        return depends
+    def note(self, node: ast.AST) -> int:
+        """Note what is in each node, all of them in one pass; return what is in this one."""
+        found = 0
+        for child in children_of(node):
+            found |= self.note(child)
+        if id(node) in self.answer_nodes:
+            found |= _ANSWER | (_EARLIER if isinstance(node, ast.Name) else 0)
+        if isinstance(node, ast.Call):
+            if self.is_call(node):
+                found |= _ANSWER | _CALL
+            elif self.is_helper_call(node):
+                found |= _HELPER_CALL
+        self.found[id(node)] = found
+        return found
 
     def block(self, body: list[ast.stmt]) -> Iterator[ast.stmt]:
         for statement in body:
@@ -86,12 +94,11 @@ class _Slice:
         if calls:
             yield ast.Expr(value=_call(_STATEMENT))
         yield from (ast.Expr(value=call) for call in calls)
-        reads_earlier = any(isinstance(n, ast.Name) and id(n) in self.answer_nodes for n in ast.walk(node))
-        report = _HERE if calls and not reads_earlier else _SO_FAR
+        report = _HERE if calls and not self.found[id(node)] & _EARLIER else _SO_FAR
         for value in self.held(node):
             empty = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
             yield ast.Expr(value=_call(report, ast.Lambda(args=empty, body=value)))
-        if any(map(self.is_helper_call, ast.walk(node))):
+        if self.found[id(node)] & _HELPER_CALL:
             yield ast.Expr(value=_call(report, ast.Constant(value=None)))  # what is in there is not looked for
 
     def held(self, node: ast.AST) -> Iterator[ast.expr]:
@@ -109,27 +116,33 @@ class _Slice:
                 if isinstance(one, ast.AST):
                     yield from self.held(one)
 
-    def depends(self, node: ast.AST) -> bool:
-        return id(node) in self.dependent
+    def depends(self, node: ast.AST) -> int:
+        """Return whether something in a node depends on an answer."""
+        return self.found[id(node)] & _ANSWER
 
     def is_call(self, node: ast.AST) -> bool:
         return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in self.names
 
-    def is_helper_call(self, node: ast.AST) -> bool:
-        """Return whether a node calls a function of the tests with an answer."""
-        if not isinstance(node, ast.Call) or self.is_call(node):
-            return False
+    def is_helper_call(self, node: ast.Call) -> bool:
+        """Return whether a call that is none of the candidate gives an answer to a function of the tests."""
         is_helper = isinstance(node.func, ast.Lambda | ast.Call) or (
             isinstance(node.func, ast.Name) and not hasattr(builtins, node.func.id)
         )
-        return is_helper and any(self.depends(part) for part in [*node.args, *node.keywords])
+        return is_helper and any(map(self.depends, (*node.args, *node.keywords)))
 
     def calls(self, node: ast.AST) -> Iterator[ast.expr]:
         """Return the calls of the candidate in an expression, in the order in which they are made."""
-        for child in ast.iter_child_nodes(node):
+        if not self.found[id(node)] & _CALL:
+            return
+        for child in children_of(node):
             yield from self.calls(child)
         if isinstance(node, ast.Call) and self.is_call(node):
             yield node
+
+
+#: What may be in a node: what depends on an answer, a name for such a value, a call of the candidate, and one of a
+#: function of the tests with an answer.
+_ANSWER, _EARLIER, _CALL, _HELPER_CALL = 1, 2, 4, 8
 
 
 def _evaluated(node: ast.stmt) -> list[ast.expr]:
@@ -156,4 +169,4 @@ def _with_body(node: _Bodied, body: list[ast.stmt]) -> _Bodied:
     fields: dict[str, Any] = {name: getattr(node, name) for name in node._fields}
     if isinstance(node, ast.For):
         fields["orelse"] = []
-    return type(node)(**(fields | {"body": body or [ast.Pass()]}))
+    return type(node)(**(fields | {"body": body or [ast.Pass()], "lineno": node.lineno}))

@@ -27,7 +27,6 @@ __all__ = [
     "TAKES_FUNCTION",
     "TEXTS",
     "TYPE_METHODS",
-    "UNCARRIED",
     "UNORDERED",
     "VALUES",
     "Module",
@@ -205,8 +204,6 @@ KINDS = {
 }
 #: Functions that change the container that they get first.
 CHANGE_FIRST = _words("insort insort_left insort_right heapify heappush heappop")
-#: Values of types that the codec does not carry.
-UNCARRIED = _words("type")
 
 _TEXT_METHODS = (
     "capitalize casefold center count encode decode endswith expandtabs find format format_map index isalnum isalpha "
@@ -243,8 +240,8 @@ SCALAR_METHODS = _words(
 SHARING_METHODS = _words("values get copy elements")
 ATTRIBUTES = _words(
     "real imag numerator denominator year month day hour minute second microsecond days seconds microseconds tzinfo "
-    "shape dtype ndim size T itemsize start stop step maxlen __name__ name"
-) - {"name"}
+    "shape dtype ndim size T itemsize start stop step maxlen __name__"
+)
 #: Methods that change their owner.
 CHANGES = _words(
     "append extend insert add update pop remove sort reverse clear setdefault popitem discard appendleft popleft "
