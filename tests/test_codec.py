@@ -18,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from codeeval.sandbox import _codec
+from codeeval.sandbox import _codec, _frames
 
 FAST = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -42,7 +42,7 @@ class Wall:
 
     def carry(self, value: Any) -> Any:
         frame = _codec.pack(_codec.encode(value, self.keep))
-        return _codec.decode(_codec.unpack(frame[_codec.HEADER.size :]), self.remote)
+        return _codec.decode(_codec.unpack(frame[_frames.HEADER.size :]), self.remote)
 
 
 def carry(value: Any) -> Any:

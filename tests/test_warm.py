@@ -26,11 +26,11 @@ LIMITS = {"cpu_s": 60.0, "wall_s": 200.0}
 #: A process that stands where the judge stands: it has a zygote, and compilers that the zygote starts.
 _SESSION = """\
 import base64, json, os, socket, sys
-from codeeval.sandbox import _warm, _zygote
+from codeeval.sandbox import _handle, _warm
 config = json.loads(sys.stdin.readline())
 _warm._MAX_JOBS = config["max_jobs"]
-zygote = _zygote.start(config)
-if not _zygote.can_serve(zygote):
+zygote = _handle.start(config)
+if not _handle.can_serve(zygote):
     sys.exit("no namespaces: %s" % zygote.missing)
 caller, _ = socket.socketpair()
 compilers = _warm.Compilers(caller.fileno(), zygote)

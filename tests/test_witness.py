@@ -13,7 +13,7 @@ import codeeval as ce
 from codeeval.executors.local import LocalExecutor
 from codeeval.program import Execution, Limits, Status
 from codeeval.sandbox import _codec, _witness
-from codeeval.sandbox._capture import OPERANDS
+from codeeval.sandbox._assertions import OPERANDS
 from codeeval.suites import UnittestSuite
 
 HEAD = "import unittest\nfrom unittest.mock import patch\nclass T(unittest.TestCase):\n  def test_a(self):\n    "

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from codeeval.errors import SandboxUnavailable
-from codeeval.sandbox import _cgroup, _codec, _comparisons, _root, _unittest, _zygote
+from codeeval.sandbox import _codec, _comparisons, _layers, _root, _unittest
 from codeeval.sandbox.guarantees import GUARANTEES, Report, report_on
 
 __all__ = [
@@ -36,7 +36,7 @@ __all__ = [
     "report",
 ]
 
-LAYERS: dict[str, str] = {**_cgroup.LAYERS, **_zygote.LAYERS}
+LAYERS: dict[str, str] = dict(_layers.LAYERS)
 """Layer → the guarantee that it holds, in the order in which they are entered."""
 
 CALL_COMPARISONS: tuple[str, ...] = tuple(_comparisons.COMPARISONS)

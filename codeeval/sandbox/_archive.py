@@ -6,7 +6,10 @@ import os
 import struct
 from typing import Iterator, Tuple
 
-__all__ = ["CHUNK", "entries", "head"]
+__all__ = ["CHUNK", "OUT", "entries", "head"]
+
+#: The directory, in the work directory, whose files are carried.
+OUT = "out"
 
 CHUNK = 1 << 20
 _HEAD = struct.Struct("!IIq")  # mode, bytes of the name, bytes of the content

@@ -26,13 +26,14 @@ from codeeval.sandbox import (
     _cgroup,
     _codec,
     _files,
+    _frames,
     _landlock,
     _rlimits,
     _root,
     _seccomp,
-    _zygote,
 )
 from codeeval.sandbox._box import CallerGone, ZygoteLost
+from codeeval.sandbox._handle import Zygote, start
 
 __all__ = ["NOT_RUN", "main"]
 
@@ -57,7 +58,7 @@ def main(fd: int) -> None:
     try:
         os.umask(0o022)  # the caller's may have taken our own rights from what is made here
         os.mkdir(work)
-        zygote = _zygote.start({**config, "work": work})
+        zygote = start({**config, "work": work})
     except BaseException as error:
         caller.send({"fatal": "%s: %s" % (type(error).__name__, error)})
         _files.remove(outer)
@@ -141,7 +142,7 @@ def _shrink() -> None:
         pass
 
 
-def _group_of(zygote: _zygote.Zygote, config: Dict[str, Any]) -> Optional[_cgroup.Group]:
+def _group_of(zygote: Zygote, config: Dict[str, Any]) -> Optional[_cgroup.Group]:
     """Put the zygote into a control group of its own; None where it is not wanted or can't be had, which is noted."""
     if "cgroup" not in config["layers"]:
         return None
@@ -185,7 +186,7 @@ def _box_in(config: Dict[str, Any], work: str, group: Optional[_cgroup.Group]) -
     return held
 
 
-def _describe(zygote: _zygote.Zygote) -> Dict[str, Any]:
+def _describe(zygote: Zygote) -> Dict[str, Any]:
     names: Set[str] = set()
     for path in sys.path:
         if os.path.isdir(path):
@@ -214,10 +215,10 @@ class _Caller:
         self.socket = socket.socket(fileno=fd)
 
     def receive(self) -> Any:
-        head = self._read(_codec.HEADER.size)
+        head = self._read(_frames.HEADER.size)
         if head is None:
             return None
-        text = self._read(_codec.HEADER.unpack(head)[0])
+        text = self._read(_frames.HEADER.unpack(head)[0])
         return None if text is None else _codec.unpack(text)
 
     def send(self, message: Any) -> None:

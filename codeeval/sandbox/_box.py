@@ -11,7 +11,8 @@ import sys
 import time
 from typing import Any, Callable, Dict, List, NamedTuple, NoReturn, Optional, Set, Tuple
 
-from codeeval.sandbox import _cgroup, _codec, _harness, _rlimits, _zygote
+from codeeval.sandbox import _cgroup, _codec, _frames, _orders, _rlimits
+from codeeval.sandbox._handle import Zygote
 from codeeval.sandbox._tree import MAX_STARVED, Usage
 
 __all__ = [
@@ -140,7 +141,7 @@ class Box:
     def __init__(
         self,
         caller_fd: int,
-        zygote: _zygote.Zygote,
+        zygote: Zygote,
         limits: Dict[str, Any],
         has_reaper: bool,
         stdin: Optional[bytes] = None,
@@ -200,7 +201,7 @@ class Box:
         allowed = bounds(limits, has_reaper)
         self.has_reaper = has_reaper
         self.max_processes = allowed.processes
-        order = _zygote.JOB.pack(
+        order = _orders.JOB.pack(
             b"J",
             # The backstop counts in clock ticks, which on a loaded machine can be a quarter more than what really ran.
             int(2 * min(limits["cpu_s"], MAX_S)) + 5,
@@ -232,7 +233,7 @@ class Box:
         self.wall_deadline = self.begin + _START_S
         self.next_look = self.next_weighing = self.begin + min(limits["cpu_s"], self.look_s)
         try:
-            _zygote.send(zygote.channel, order, given)
+            _orders.send(zygote.channel, order, given)
         except OSError:
             raise ZygoteLost(started=False) from None
         finally:
@@ -262,7 +263,7 @@ class Box:
 
     def send(self, message: Any) -> None:
         """Send one message to the child."""
-        self.write(_harness.frame(message))
+        self.write(_frames.frame(message))
 
     def write(self, frame: bytes) -> None:
         """Send one frame to the child."""
@@ -336,10 +337,10 @@ class Box:
 
     def _message(self, received: bytearray) -> Optional[List[Any]]:
         """Take a message out of what was received, if there is a whole one."""
-        size = _codec.HEADER.size
+        size = _frames.HEADER.size
         if len(received) < size:
             return None
-        length = _codec.HEADER.unpack_from(received)[0]
+        length = _frames.HEADER.unpack_from(received)[0]
         if not 0 <= length <= self.limits["report_bytes"]:
             self.stop(report_exceeded=True)
         if len(received) < size + length:
@@ -439,9 +440,9 @@ class Box:
             return False
         if not self.started:
             self.started = True
-            (self.begin,) = _harness.STARTED.unpack_from(data)
+            (self.begin,) = _frames.STARTED.unpack_from(data)
             self.wall_deadline = self.begin + self.limits["wall_s"]
-            data = data[_harness.STARTED.size :]
+            data = data[_frames.STARTED.size :]
         self.received_ahead += data
         if len(self.received_ahead) > self.max_received:
             self.stop(report_exceeded=True)
@@ -496,7 +497,7 @@ class Box:
 
     def _weigh(self) -> None:
         """Stop a program that holds more memory than it may, in ways that its resource limits do not count."""
-        (held_bytes,) = self._order(b"M", _zygote.MEMORY)
+        (held_bytes,) = self._order(b"M", _orders.MEMORY)
         self.tree_bytes = max(self.tree_bytes, held_bytes)
         if held_bytes > _MEMORY_FACTOR * self.limits["memory_bytes"]:
             self.stop(held_bytes=held_bytes)
@@ -514,7 +515,7 @@ class Box:
     def clock(self) -> float:
         """Give the CPU seconds of the child, or of all its processes where it may have several."""
         if self.max_processes == 1:
-            (cpu_s,) = self._order(b"C", _zygote.CLOCK)
+            (cpu_s,) = self._order(b"C", _orders.CLOCK)
             return float(cpu_s)
         usage = self.usage()
         if usage.n_processes > self.max_processes:  # the kernel's limit on their number does not bind root
@@ -523,7 +524,7 @@ class Box:
 
     def usage(self) -> Usage:
         """Give what all processes of the job have used."""
-        used = Usage(*self._order(b"T", _zygote.TREE))
+        used = Usage(*self._order(b"T", _orders.TREE))
         if self.group is not None and self.group_began_s:
             # Of a process that nobody waits for, as who ignores SIGCHLD does not, only the group knows once it is gone.
             group_cpu_s = self.group.cpu_s() - self.group_began_s
@@ -559,7 +560,7 @@ class Box:
         """
         if self.max_processes > 1:
             self.usage()  # those that are ended with it would not be counted
-        status, user_s, system_s, peak, errno = self._order(b"K", _zygote.ENDED)
+        status, user_s, system_s, peak, errno = self._order(b"K", _orders.ENDED)
         if not self.started:
             self._take_ahead()
         os.close(self.ahead)

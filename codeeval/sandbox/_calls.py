@@ -22,7 +22,7 @@ import json
 import time
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
-from codeeval.sandbox import _codec, _comparisons, _harness
+from codeeval.sandbox import _codec, _comparisons, _frames
 from codeeval.sandbox._box import Box
 from codeeval.sandbox._candidate import Candidate, bounded
 
@@ -155,7 +155,7 @@ class _Tests:
     def frame(self, first: int) -> bytes:
         arguments = self.arguments[first:] if first else self.arguments
         how = [self.is_plain, self.is_iterable, self.is_recording]
-        return _harness.frame(["calls", self.entry_point, arguments, first, how])
+        return _frames.frame(["calls", self.entry_point, arguments, first, how])
 
     def limit_s(self, number: int) -> Optional[float]:
         return self.limits_s[min(number, len(self.limits_s) - 1)] if self.limits_s else None
@@ -326,9 +326,9 @@ class _Sitting:
 def _count_frames(received: bytearray) -> int:
     """Count the whole frames: who sends one byte after the other must not gain time with each of them."""
     count = at = 0
-    while len(received) - at >= _codec.HEADER.size:
-        length = _codec.HEADER.unpack_from(received, at)[0]
-        at += _codec.HEADER.size + length
+    while len(received) - at >= _frames.HEADER.size:
+        length = _frames.HEADER.unpack_from(received, at)[0]
+        at += _frames.HEADER.size + length
         if length < 0 or at > len(received):
             break
         count += 1

@@ -18,45 +18,10 @@ from types import CodeType
 from typing import Any, Callable, Dict, FrozenSet, List, NamedTuple, Optional, Set, Tuple
 
 from codeeval.sandbox import _codec
+from codeeval.sandbox._assertions import COMPARED, CONTEXTS, OPERANDS
 
-__all__ = ["COMPARED", "CONTEXTS", "OPERANDS", "Capture", "install"]
+__all__ = ["Capture", "install"]
 
-#: Assertion → how many of its first arguments are operands; what comes after them is a message.
-OPERANDS = {
-    "assertTrue": 1,
-    "assertFalse": 1,
-    "assertEqual": 2,
-    "assertNotEqual": 2,
-    "assertAlmostEqual": 3,
-    "assertNotAlmostEqual": 3,
-    "assertIn": 2,
-    "assertNotIn": 2,
-    "assertIs": 2,
-    "assertIsNot": 2,
-    "assertIsNone": 1,
-    "assertIsNotNone": 1,
-    "assertIsInstance": 2,
-    "assertNotIsInstance": 2,
-    "assertGreater": 2,
-    "assertGreaterEqual": 2,
-    "assertLess": 2,
-    "assertLessEqual": 2,
-    "assertRegex": 2,
-    "assertNotRegex": 2,
-    "assertCountEqual": 2,
-    "assertSequenceEqual": 2,
-    "assertListEqual": 2,
-    "assertTupleEqual": 2,
-    "assertSetEqual": 2,
-    "assertDictEqual": 2,
-    "assertMultiLineEqual": 2,
-}
-#: Classes of contexts, which make their assertion when they are left; the names of the assertions are found there.
-CONTEXTS = {
-    "_AssertRaisesContext": ("assertRaises", "assertRaisesRegex"),
-    "_AssertWarnsContext": ("assertWarns", "assertWarnsRegex"),
-    "_AssertLogsContext": ("assertLogs", "assertNoLogs"),
-}
 #: Older names of some, which Python 3.12 has no more.
 _ALIASES = {
     "assertEquals": "assertEqual",
@@ -67,8 +32,6 @@ _ALIASES = {
     "assertRegexpMatches": "assertRegex",
     "assertNotRegexpMatches": "assertNotRegex",
 }
-#: The name under which tests find the function that makes their comparisons (see `_witness.read`).
-COMPARED = "__codeeval_compared__"
 _COMPARISONS: Dict[str, Callable[..., Any]] = {
     "==": operator.eq,
     "!=": operator.ne,

@@ -27,14 +27,13 @@ import collections
 import itertools
 import json
 import re
-import struct
 import sys
 from typing import Any, Callable, Dict, FrozenSet, Iterator, List, Optional, Tuple
 
+from codeeval.sandbox._frames import HEADER
 from codeeval.sandbox._settings import MOST_DIGITS
 
 __all__ = [
-    "HEADER",
     "MAX_DEPTH",
     "CodecError",
     "Opaque",
@@ -55,8 +54,6 @@ Remote = Callable[[str, Any], Any]
 MAX_DEPTH = 1000
 #: Calls of Python functions that so many may take, on either side, beyond those of whoever asks.
 _FRAMES = 12 * MAX_DEPTH
-
-HEADER = struct.Struct("!i")
 
 
 class CodecError(Exception):

@@ -20,13 +20,9 @@ import signal
 from typing import Any, BinaryIO, Callable, Dict, List, NoReturn
 
 from codeeval.sandbox import _archive, _namespaces, _reaper, _rlimits
+from codeeval.sandbox._orders import ARCHIVE_FD
 
-__all__ = ["ARCHIVE_FD", "OUT", "serve"]
-
-#: The file that carries what a build has made, out of its box and into those of its runs.
-ARCHIVE_FD = 6
-#: The directory, in the work directory, whose files are carried.
-OUT = "out"
+__all__ = ["serve"]
 
 _FIRST_FD = 3
 
@@ -108,7 +104,7 @@ def _prepare(order: Dict[str, Any]) -> None:
     """Put all files in place."""
     for path, text in order["files"].items():
         _write(path, text.encode("utf-8", "surrogatepass"), 0o644)
-    os.makedirs(OUT, exist_ok=True)
+    os.makedirs(_archive.OUT, exist_ok=True)
     if order["unpack"]:
         _unpack(order["unpack"])
 

@@ -30,21 +30,17 @@ import linecache
 import marshal
 import os
 import random
-import struct
 import sys
 import time
 import traceback
 import types
 from typing import Any, Callable, Dict, List, Mapping, NoReturn, Optional, Tuple
 
-from codeeval.sandbox import _codec, _command, _settings, _testroom
+from codeeval.sandbox import _codec, _command, _frames, _settings, _testroom
 from codeeval.sandbox._text import start_of
 
-__all__ = ["STARTED", "frame", "rehearse", "run"]
+__all__ = ["rehearse", "run"]
 
-#: Written into the pipe when the child is set up and before it has seen any code of the candidate's: the time on the
-#: system's monotonic clock. A child that ends without it failed for a reason of ours; it can't be taken back.
-STARTED = struct.Struct("!d")
 _TEXT = 4000
 _NOTHING: Mapping[str, Any] = types.MappingProxyType({})
 _HERE = os.path.dirname(__file__)
@@ -58,15 +54,9 @@ def run(control: int, ahead: int, confine: Callable[[], None] = lambda: None) ->
         ahead: the pipe that takes the answers to prefetched calls.
         confine: what a command that may not start further processes must do before it begins.
     """
-    os.write(ahead, STARTED.pack(time.monotonic()))
+    os.write(ahead, _frames.STARTED.pack(time.monotonic()))
     _Child(control, ahead).serve(confine)
     os._exit(0)
-
-
-def frame(message: Any) -> bytes:
-    """Give a message of the judge's as it goes over the control socket."""
-    text = marshal.dumps(message)
-    return _codec.HEADER.pack(len(text)) + text
 
 
 def rehearse() -> None:
@@ -81,7 +71,7 @@ def rehearse() -> None:
     _testroom.prepare()
     judge, child = socket.socketpair()
     with judge, child:
-        judge.sendall(b"".join(map(frame, _REHEARSAL)))
+        judge.sendall(b"".join(map(_frames.frame, _REHEARSAL)))
         judge.shutdown(socket.SHUT_WR)
         _Child(child.fileno(), child.fileno()).serve()
     del sys.modules["candidate"]
@@ -180,13 +170,13 @@ class _Child:
 
     def receive(self) -> Any:
         """Take the judge's next message; None when it has hung up."""
-        received, head = self.received, _codec.HEADER.size
-        while len(received) < head or len(received) < head + _codec.HEADER.unpack_from(received)[0]:
+        received, head = self.received, _frames.HEADER.size
+        while len(received) < head or len(received) < head + _frames.HEADER.unpack_from(received)[0]:
             more = os.read(self.control, 1 << 16)
             if not more:
                 return None
             received += more
-        end = head + _codec.HEADER.unpack_from(received)[0]
+        end = head + _frames.HEADER.unpack_from(received)[0]
         self.received = received[end:]
         return marshal.loads(received[head:end])  # noqa: S302  # it comes from the judge
 

@@ -27,7 +27,6 @@ from codeeval.sandbox import (
     _stdio,
     _unittest,
     _warm,
-    _zygote,
 )
 from codeeval.sandbox._box import (
     MAX_S,
@@ -42,6 +41,7 @@ from codeeval.sandbox._box import (
     stack_of,
 )
 from codeeval.sandbox._candidate import VALUE_TEXT, Candidate, bounded
+from codeeval.sandbox._handle import Zygote
 from codeeval.sandbox._tree import MAX_STARVED
 
 __all__ = ["Judge", "Machine"]
@@ -106,9 +106,7 @@ def _opened(path: str) -> int:
 class Judge:
     """Judges one program after another."""
 
-    def __init__(
-        self, caller_fd: int, zygote: _zygote.Zygote, machine: Machine, group: Optional[_cgroup.Group]
-    ) -> None:
+    def __init__(self, caller_fd: int, zygote: Zygote, machine: Machine, group: Optional[_cgroup.Group]) -> None:
         self.caller_fd = caller_fd
         self.zygote = zygote
         self.machine = machine

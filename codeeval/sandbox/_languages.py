@@ -18,7 +18,7 @@ import re
 import signal
 from typing import Any, Dict, List, Optional, Tuple
 
-from codeeval.sandbox import _archive, _classify, _command, _root
+from codeeval.sandbox import _archive, _classify, _root
 from codeeval.sandbox._box import Box, Stop
 
 __all__ = ["BuildCache", "CompilerCaches", "judge_language", "run_language"]
@@ -351,7 +351,7 @@ def _run_one(
             if not is_new:
                 row.update(cpu_s=0.0, wall_s=0.0)
             return row, None
-        order["unpack"] = _command.OUT
+        order["unpack"] = _archive.OUT
         archive = build.archive
     # The C library gives each further thread as large a stack as the first one's, all of which count as memory.
     is_native = recipe["native"] and not (build is not None and build.has(recipe["threading"]))
@@ -408,7 +408,7 @@ def _built(judge: Any, program: Dict[str, Any], recipe: Dict[str, Any], argv: Li
 
 def _build(judge: Any, program: Dict[str, Any], recipe: Dict[str, Any], argv: List[str]) -> Build:
     """Build a program by its command, in a box."""
-    order = {"files": program["files"], "argv": argv, "env": recipe["env"], "unpack": "", "collect": _command.OUT}
+    order = {"files": program["files"], "argv": argv, "env": recipe["env"], "unpack": "", "collect": _archive.OUT}
     archive = _new_archive()
     if recipe["cache"] and judge.caches.copy(judge, recipe, argv, archive):
         order["unpack"] = recipe["cache"]["directory"]
@@ -461,7 +461,7 @@ def _build_by_service(judge: Any, program: Dict[str, Any], recipe: Dict[str, Any
         if max(len(answer.stdout), len(answer.stderr)) > n_kept:
             row["truncated"] = True
         return Build(_new_archive(), answer.cpu_s, answer.wall_s, row)
-    top = _command.OUT + "/"
+    top = _archive.OUT + "/"
     if status != "passed" or not all(name.startswith(top) and ".." not in name for name, _ in answer.files):
         return None
     archive = _new_archive()

@@ -15,7 +15,7 @@ import marshal
 import os
 from typing import Callable, Dict, List, NoReturn
 
-from codeeval.sandbox import _codec
+from codeeval.sandbox import _frames
 
 __all__ = ["become"]
 
@@ -27,7 +27,7 @@ def become(confine: Callable[[], None]) -> NoReturn:
         confine: the last step before, after which this process can start no others.
     """
     try:
-        size = _codec.HEADER.unpack(_read(_codec.HEADER.size))[0]
+        size = _frames.HEADER.unpack(_read(_frames.HEADER.size))[0]
         order = marshal.loads(_read(size))  # noqa: S302  # it comes from the judge
         for path, text in order["files"].items():
             with open(path, "w", encoding="utf-8") as file:

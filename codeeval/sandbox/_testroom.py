@@ -15,7 +15,7 @@ import traceback
 import types
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Tuple
 
-from codeeval.sandbox import _capture
+from codeeval.sandbox import _assertions, _capture
 
 if TYPE_CHECKING:
     import unittest
@@ -109,8 +109,8 @@ def _suite(child: "_Child", watch: "_Watch", source: str, names: List[str], code
     watch.capture.begin(code)
     linecache.cache[_TESTS] = (len(source), None, source.splitlines(True), _TESTS)
     namespace = child.namespace
-    namespace[_capture.COMPARED] = watch.capture.compared
-    watch.spaces.append((MODULE, namespace, {_capture.COMPARED: watch.capture.compared}))
+    namespace[_assertions.COMPARED] = watch.capture.compared
+    watch.spaces.append((MODULE, namespace, {_assertions.COMPARED: watch.capture.compared}))
     exec(code, namespace)
     watch.tests(namespace)
     classes: Dict[str, Any] = {}

@@ -24,8 +24,9 @@ import struct
 import time
 from typing import Any, Dict, List, Optional, Tuple
 
-from codeeval.sandbox import _cgroup, _harness, _zygote
+from codeeval.sandbox import _cgroup, _frames, _orders
 from codeeval.sandbox._box import CallerGone, ZygoteLost
+from codeeval.sandbox._handle import Zygote, can_serve
 
 __all__ = ["Answer", "Compilers"]
 
@@ -62,7 +63,7 @@ class Answer:
 class Compilers:
     """The warm compilers of one worker, by what they were started with."""
 
-    def __init__(self, caller_fd: int, zygote: _zygote.Zygote, group: Optional[_cgroup.Group] = None) -> None:
+    def __init__(self, caller_fd: int, zygote: Zygote, group: Optional[_cgroup.Group] = None) -> None:
         self._caller_fd = caller_fd
         self._zygote = zygote
         self._group = group
@@ -84,7 +85,7 @@ class Compilers:
             limits: of the build.
         """
         key = service["key"]
-        if self._short_lives.get(key, 0) >= _MAX_SHORT_LIVES or not _zygote.can_serve(self._zygote):
+        if self._short_lives.get(key, 0) >= _MAX_SHORT_LIVES or not can_serve(self._zygote):
             return None
         compiler = self._running.get(key)
         deadline = time.monotonic() + limits["wall_s"]
@@ -143,9 +144,7 @@ class _Broken(Exception):
 class _Compiler:
     """One compiler: its socket, and its name with the zygote."""
 
-    def __init__(
-        self, caller_fd: int, zygote: _zygote.Zygote, slot: int, service: Dict[str, Any], deadline: float
-    ) -> None:
+    def __init__(self, caller_fd: int, zygote: Zygote, slot: int, service: Dict[str, Any], deadline: float) -> None:
         self.caller_fd = caller_fd
         self.zygote = zygote
         self.slot = slot
@@ -158,15 +157,15 @@ class _Compiler:
         self.poller = select.poll()
         self.poller.register(self.socket.fileno(), select.POLLIN)
         self.poller.register(caller_fd, getattr(select, "POLLRDHUP", 0))
-        order = _zygote.SERVICE.pack(b"W", slot, service["memory_bytes"], _MAX_BYTES, service["threads"])
+        order = _orders.SERVICE.pack(b"W", slot, service["memory_bytes"], _MAX_BYTES, service["threads"])
         try:
-            _zygote.send(zygote.channel, order, [theirs.fileno(), self.log])
+            _orders.send(zygote.channel, order, [theirs.fileno(), self.log])
         except OSError:
             raise ZygoteLost(started=False) from None
         finally:
             theirs.close()
         start = {name: service[name] for name in ("files", "prepare", "argv", "env")}
-        self._send(_harness.frame(start), deadline, float("inf"))
+        self._send(_frames.frame(start), deadline, float("inf"))
 
     def ask(self, argv: List[str], files: Dict[str, str], deadline: float, cpu_s: float) -> Answer:
         """Send one request and take its answer."""
@@ -205,7 +204,7 @@ class _Compiler:
         """End the compiler; give the last of what it wrote to its log."""
         self.socket.close()
         try:
-            self.zygote.channel.send(_zygote.SLOT.pack(b"X", self.slot))
+            self.zygote.channel.send(_orders.SLOT.pack(b"X", self.slot))
             self.zygote.channel.recv(64)
         except OSError:
             pass
@@ -255,11 +254,11 @@ class _Compiler:
     def _look(self) -> Tuple[float, int]:
         """Give the compiler's CPU seconds and resident bytes."""
         try:
-            self.zygote.channel.send(_zygote.SLOT.pack(b"S", self.slot))
+            self.zygote.channel.send(_orders.SLOT.pack(b"S", self.slot))
             answer = self.zygote.channel.recv(64)
         except OSError:
             answer = b""
-        if len(answer) != _zygote.STATE.size:
+        if len(answer) != _orders.STATE.size:
             raise ZygoteLost(started=True)
-        cpu_s, resident_bytes = _zygote.STATE.unpack(answer)
+        cpu_s, resident_bytes = _orders.STATE.unpack(answer)
         return float(cpu_s), int(resident_bytes)

@@ -19,7 +19,7 @@ from types import CodeType
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple, Union
 
 from codeeval.sandbox import _codec
-from codeeval.sandbox._capture import COMPARED, CONTEXTS, OPERANDS
+from codeeval.sandbox._assertions import COMPARED, CONTEXTS, OPERANDS
 
 __all__ = ["Plan", "Report", "read", "review"]
 

@@ -18,219 +18,37 @@ The child runs `_harness.run`. A zombie stays until K, so its pid is never someb
 
 from __future__ import annotations
 
-import array
-import errno
 import gc
 import io
 import os
 import signal
 import socket
-import struct
 import sys
-import time
 from typing import Any, Callable, Dict, List, Sequence, Tuple
 
 from codeeval.sandbox import (
-    _capabilities,
-    _command,
     _files,
     _harness,
     _job,
-    _landlock,
     _memory,
     _namespaces,
+    _orders,
     _rlimits,
     _root,
-    _seccomp,
     _services,
     _tree,
 )
 
-__all__ = [
-    "CLOCK",
-    "ENDED",
-    "JOB",
-    "LAYERS",
-    "MEMORY",
-    "SERVICE",
-    "SLOT",
-    "STATE",
-    "TREE",
-    "Zygote",
-    "can_serve",
-    "send",
-    "start",
-]
+__all__ = ["SETTLED", "main"]
 
-#: Every layer, in the order in which they are entered → what it holds.
-LAYERS: Dict[str, str] = {
-    **_namespaces.LAYERS,
-    **_root.LAYERS,
-    **_landlock.LAYERS,
-    **_rlimits.LAYERS,
-    **_capabilities.LAYERS,
-    **_seccomp.LAYERS,
-}
-
-#: J: whole CPU seconds, memory bytes, file bytes, processes and threads together, bytes of the first thread's stack,
-#: digits of Python's integers as text (-1: as they are limited anyway), whether it may have processes, whether it
-#: carries out a command, whether that may have none, whether it may have sockets.
-JOB = struct.Struct("!cqqqqqq????")
-#: Answer to C: CPU seconds.
-CLOCK = struct.Struct("!d")
-#: Answer to T: CPU seconds, the longest wait of one thread for a core in seconds, how many they are.
-TREE = struct.Struct("!ddq")
-#: Answer to M: bytes.
-MEMORY = struct.Struct("!q")
-#: Answer to K: wait status, user and system CPU seconds, peak bytes, errno of a failed start.
-ENDED = struct.Struct("!iddqi")
-#: W: slot, memory bytes, file bytes, threads.
-SERVICE = struct.Struct("!cBqqq")
-#: Answer to S: CPU seconds, resident bytes.
-STATE = struct.Struct("!dq")
-#: S and X: slot.
-SLOT = struct.Struct("!cB")
 
 #: Told with the layers.
-_SETTLED = "settled"
-_N_FDS = 6
+SETTLED = "settled"
 #: More than a zygote opens itself; and more than anybody has where no /proc shows what is open.
 _N_OWN_FDS, _MOST_FDS = 64, 1 << 20
-#: How long descriptors are kept that can't be passed on now, and how often that is tried.
-_PATIENCE_S, _PAUSE_S = 5.0, 0.01
 
 
-class Zygote:
-    """The judge's handle on its zygote."""
-
-    def __init__(
-        self, pid: int, channel: socket.socket, layers: Dict[str, str], missing: Dict[str, str], *, is_settled: bool
-    ) -> None:
-        self.pid = pid
-        self.channel = channel
-        self.layers = layers
-        self.missing = missing
-        #: Whether a job's child may become a command: it is no namespace's first process, and its end can be seen.
-        self.is_settled = is_settled
-
-    def take_process(self) -> int:
-        """Give a descriptor of the process that was just started to become a command; -1 where it wasn't.
-
-        Raises:
-            OSError: the zygote is gone.
-        """
-        message, fds = _receive(self.channel)
-        if not message:
-            raise OSError(errno.EPIPE, os.strerror(errno.EPIPE))
-        return fds[0] if fds else -1
-
-
-def send(channel: socket.socket, message: bytes, fds: Sequence[int] = ()) -> None:
-    """Send a message, and descriptors with it.
-
-    Raises:
-        OSError: nobody is there; as ETOOMANYREFS, this user has more of them under way than we may have (`_rlimits`).
-    """
-    rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
-    deadline = time.monotonic() + _PATIENCE_S
-    while True:
-        try:
-            channel.sendmsg([message], rights)
-            return
-        except OSError as error:
-            if error.errno != errno.ETOOMANYREFS or time.monotonic() >= deadline:
-                raise
-        time.sleep(_PAUSE_S)
-
-
-def can_serve(zygote: Zygote) -> bool:
-    """Say whether warm compilers can be had.
-
-    Each takes a file system of its own, must be ended with certainty, and must not be taken for a program's process.
-    """
-    return {"mount", "pid", "proc", "capabilities"} <= set(zygote.layers)
-
-
-def start(config: Dict[str, Any]) -> Zygote:
-    """Fork a zygote, in as many namespaces as can be had.
-
-    Args:
-        config: `layers` (names that may be used), `preload` (modules), `work` (an empty directory), `work_bytes`,
-            `readable` and `writable` (paths beyond those that every program may use).
-
-    Raises:
-        OSError: not even a plain fork works.
-        RuntimeError: a preloaded module could not be imported, or left threads behind.
-    """
-    wanted = set(config["layers"])
-    missing: Dict[str, str] = {}
-    has_died = False
-    while True:
-        spaces = wanted & set(_namespaces.LAYERS)
-        try:
-            return _start(config, wanted, _namespaces.zygote_flags(spaces) if spaces else 0, missing)
-        except _Refused as refused:
-            lost = {refused.layer} if refused.layer else {*spaces, "root"} & wanted
-            if not lost:
-                raise
-            missing.update((name, str(refused)) for name in sorted(lost))
-            wanted -= lost
-        except _Died:
-            if has_died:
-                raise
-            has_died = True  # by the machine, which was without memory, say
-
-
-class _Died(RuntimeError):
-    """It said nothing, and is gone."""
-
-
-class _Refused(OSError):
-    """The kernel does not give a layer here, or no namespaces at all."""
-
-    def __init__(self, layer: str, text: str) -> None:
-        super().__init__(text)
-        self.layer = layer
-
-
-def _start(config: Dict[str, Any], wanted: "set[str]", flags: int, missing: Dict[str, str]) -> Zygote:
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    uid, gid = os.geteuid(), os.getegid()
-    try:
-        pid = _namespaces.clone(flags) if flags else os.fork()
-    except OSError as error:
-        ours.close()
-        theirs.close()
-        raise _Refused("", "new namespaces are refused here, as most containers do (%s)" % error) from None
-    if pid == 0:
-        try:
-            ours.close()
-            _main(theirs, config, wanted, flags, uid, gid)
-        except BaseException:
-            import traceback
-
-            traceback.print_exc()
-        finally:
-            os._exit(1)
-    theirs.close()
-    hello = ours.recv(1 << 16).decode("utf-8", "replace")
-    kind, _, text = hello.partition(" ")
-    if kind == "ready":
-        held = text.split(",")
-        refused = dict(item.split("=", 1) for item in ours.recv(1 << 16).decode().split("\n") if item)
-        layers = {name: text for name, text in LAYERS.items() if name in held}
-        return Zygote(pid, ours, layers, {**missing, **refused}, is_settled=_SETTLED in held)
-    ours.close()
-    os.waitpid(pid, 0)
-    if kind == "refused":
-        layer, _, why = text.partition(" ")
-        raise _Refused(layer, why)
-    if not text:
-        raise _Died("the zygote died while it started")
-    raise RuntimeError(text)
-
-
-def _main(channel: socket.socket, config: Dict[str, Any], wanted: "set[str]", flags: int, uid: int, gid: int) -> None:
+def main(channel: socket.socket, config: Dict[str, Any], wanted: "set[str]", flags: int, uid: int, gid: int) -> None:
     os.setsid()
     _write_quietly("/proc/self/oom_score_adj", "1000")
     held: List[str] = []
@@ -309,7 +127,7 @@ def _main(channel: socket.socket, config: Dict[str, Any], wanted: "set[str]", fl
     os.closerange(job.last_fd + 1, highest + _N_OWN_FDS)
     os.chdir(work)  # again: a preloaded module may have gone elsewhere
     if job.is_settled and _can_show_processes():
-        held.append(_SETTLED)
+        held.append(SETTLED)
     channel.send(("ready " + ",".join(held)).encode())
     channel.send("\n".join("%s=%s" % item for item in refused.items()).encode() or b"\n")
     _harness.rehearse()
@@ -325,10 +143,10 @@ def _serve(channel: socket.socket, job: _job.Job, work: str, clean: Callable[[],
     processes = False
     state = _state(work)
     while True:
-        message, fds = _receive(channel)
+        message, fds = _orders.receive(channel)
         order = message[:1]
         if order == b"J":
-            _, cpu_s, memory_bytes, file_bytes, tasks, stack_bytes, digits, *may = JOB.unpack(message)
+            _, cpu_s, memory_bytes, file_bytes, tasks, stack_bytes, digits, *may = _orders.JOB.unpack(message)
             processes, command, alone, network = may
             failed = 0
             tasks += services.count_tasks()
@@ -349,16 +167,16 @@ def _serve(channel: socket.socket, job: _job.Job, work: str, clean: Callable[[],
             if command and not processes:
                 failed = _show_process(channel, pid, failed)
         elif order == b"C":
-            channel.send(CLOCK.pack(_job.clock(pid)))
+            channel.send(_orders.CLOCK.pack(_job.clock(pid)))
         elif order == b"T":
-            channel.send(TREE.pack(*_tree.usage("/proc", job.pids(pid))))
+            channel.send(_orders.TREE.pack(*_tree.usage("/proc", job.pids(pid))))
         elif order == b"M":
-            channel.send(MEMORY.pack(_memory.held_bytes("/proc", job.pids(pid))))
+            channel.send(_orders.MEMORY.pack(_memory.held_bytes("/proc", job.pids(pid))))
         elif order == b"K":
             how = job.end(pid, failed)
             if (not processes and job.is_orphaned(how[0], failed)) or job.has_lost_deputy():
                 os._exit(1)
-            channel.send(ENDED.pack(*how))
+            channel.send(_orders.ENDED.pack(*how))
             pid = 0
             job.leave(processes)
             if _is_used(work, state):
@@ -368,14 +186,14 @@ def _serve(channel: socket.socket, job: _job.Job, work: str, clean: Callable[[],
                 os.chdir(work)  # a new mount lies over the old one, in which a process with its cwd there stays
                 state = _state(work)
         elif order == b"W":
-            _, slot, *limits = SERVICE.unpack(message)
+            _, slot, *limits = _orders.SERVICE.unpack(message)
             services.start(slot, limits, fds)
             for fd in fds:
                 os.close(fd)
         elif order == b"S":
-            channel.send(STATE.pack(*services.look(message[1])))
+            channel.send(_orders.STATE.pack(*services.look(message[1])))
         elif order == b"X":
-            channel.send(ENDED.pack(*services.end(message[1])))
+            channel.send(_orders.ENDED.pack(*services.end(message[1])))
         else:
             job.end(pid, failed)
             services.end_all()
@@ -388,14 +206,14 @@ def _show_process(channel: socket.socket, pid: int, failed: int) -> int:
     try:
         if not failed:
             fds.append(os.pidfd_open(pid))
-            send(channel, b"P", fds)
+            _orders.send(channel, b"P", fds)
     except OSError as error:
         failed = error.errno or -1
         os.kill(pid, signal.SIGKILL)
     for fd in fds:
         os.close(fd)
     if failed:
-        send(channel, b"P")
+        _orders.send(channel, b"P")
     return failed
 
 
@@ -405,19 +223,6 @@ def _can_show_processes() -> bool:
         return True
     except (OSError, AttributeError):
         return False
-
-
-def _receive(channel: socket.socket) -> Tuple[bytes, List[int]]:
-    """Take one message and the descriptors that came with it; an empty one means that the judge is gone."""
-    fds = array.array("i")
-    try:
-        message, ancillary, _, _ = channel.recvmsg(JOB.size, socket.CMSG_SPACE(_N_FDS * fds.itemsize))
-    except OSError:
-        return b"", []
-    for level, kind, data in ancillary:
-        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
-            fds.frombytes(data[: len(data) - len(data) % fds.itemsize])
-    return message, fds.tolist()
 
 
 def _become(fds: Sequence[int], last_fd: int) -> None:
@@ -434,10 +239,10 @@ def _become(fds: Sequence[int], last_fd: int) -> None:
     os.dup2(ahead, _job.AHEAD_FD)  # the last, since one of the others may have this number
     first = last_fd + 1
     for fd in more[1:]:
-        os.dup2(fd, _command.ARCHIVE_FD)  # likewise
-        os.closerange(first, _command.ARCHIVE_FD)
-        first = _command.ARCHIVE_FD + 1
-    os.closerange(first, _job.PROC_FD + 2 * _N_FDS)
+        os.dup2(fd, _orders.ARCHIVE_FD)  # likewise
+        os.closerange(first, _orders.ARCHIVE_FD)
+        first = _orders.ARCHIVE_FD + 1
+    os.closerange(first, _job.PROC_FD + 2 * _orders.N_FDS)
 
 
 def _state(work: str) -> Tuple[int, ...]:
