@@ -35,7 +35,7 @@ from codeeval.errors import ToolchainMissing
 from codeeval.languages import Language, get
 from codeeval.languages.toolchain import Toolchain, find
 from codeeval.program import Check, Program, Strength
-from codeeval.sandbox import _classify
+from codeeval.sandbox.judge.status import CommandEnd, classify_command
 
 #: Languages with recorded verdicts: name → the short name in their files.
 _RECORDED = {
@@ -274,8 +274,8 @@ def _judge(toolchain: Toolchain, row: dict[str, Any]) -> bool:
 def _holds(ended: tuple[int, str, str], ending: dict[str, Any]) -> bool:
     code, out, err = ended
     status = code << 8 if code >= 0 else -code
-    end = _classify.CommandEnd(stage="run", wait_status=status, stdout=out, stderr=err)
-    return _classify.classify_command(end, ending)[0] == "passed"
+    end = CommandEnd(stage="run", wait_status=status, stdout=out, stderr=err)
+    return classify_command(end, ending)[0] == "passed"
 
 
 def _command(

@@ -22,7 +22,7 @@ from pathlib import Path
 
 sys.path.insert(0, os.fspath(Path(__file__).resolve().parent.parent))
 
-from codeeval.sandbox import _namespaces, _root, _seccomp
+from codeeval.sandbox.kernel import namespaces, root, seccomp
 
 ROOT = Path(__file__).resolve().parent.parent
 #: What is run where nothing else is asked for.
@@ -37,22 +37,22 @@ _REFUSED = ("unshare", "setns", "pivot_root", "open_tree", "move_mount", "fsopen
 def no_shm() -> None:
     """Exchange /dev for one with the usual devices and without /dev/shm."""
     with tempfile.TemporaryDirectory() as base:
-        _namespaces.mount("tmpfs", base, "tmpfs", 0, "mode=0755")
-        for device in (*_root.DEVICES, "/dev/tty"):
+        namespaces.mount("tmpfs", base, "tmpfs", 0, "mode=0755")
+        for device in (*root.DEVICES, "/dev/tty"):
             target = base + device.removeprefix("/dev")
             Path(target).touch()
-            _namespaces.bind(device, target)
+            namespaces.bind(device, target)
         for name, to in (("fd", ""), ("stdin", "/0"), ("stdout", "/1"), ("stderr", "/2")):
             os.symlink("/proc/self/fd" + to, f"{base}/{name}")
-        _namespaces.bind(base, "/dev")
-        _namespaces.unmount(base)
+        namespaces.bind(base, "/dev")
+        namespaces.unmount(base)
 
 
 def read_only() -> None:
     """Make everything read-only but /proc, the devices and a /tmp of our own."""
-    _namespaces.read_only("/")
+    namespaces.read_only("/")
     for path in ("/proc", "/dev", tempfile.gettempdir()):
-        _namespaces.read_only(path, False)
+        namespaces.read_only(path, False)
     _cover(Path("/tmp"), "1777")
 
 
@@ -61,7 +61,7 @@ def no_cgroup() -> None:
     for line in Path("/proc/self/mountinfo").read_text().splitlines():
         fields = line.split()
         if fields[fields.index("-") + 1].startswith("cgroup"):
-            _namespaces.read_only(fields[4])
+            namespaces.read_only(fields[4])
 
 
 def user() -> None:
@@ -77,13 +77,13 @@ def user() -> None:
 
 def no_namespaces() -> None:
     """Refuse new namespaces and mounts, as the default filter of a container does."""
-    _seccomp.for_jobs(processes=True, network=True).enter()  # clone's flags, mount, umount
-    _, numbers = _seccomp._table()
-    rules = [(_seccomp._LOAD, 0, 0, _seccomp._NUMBER)]
+    seccomp.for_jobs(processes=True, network=True).enter()  # clone's flags, mount, umount
+    _, numbers = seccomp._table()
+    rules = [(seccomp._LOAD, 0, 0, seccomp._NUMBER)]
     for name in _REFUSED:
-        rules += _seccomp._refuse(numbers[name], errno.EPERM)
-    rules += _seccomp._refuse(numbers["clone3"], errno.ENOSYS)
-    _seccomp.Filter([*rules, (_seccomp._RETURN, 0, 0, _seccomp._ALLOW)]).enter()
+        rules += seccomp._refuse(numbers[name], errno.EPERM)
+    rules += seccomp._refuse(numbers["clone3"], errno.ENOSYS)
+    seccomp.Filter([*rules, (seccomp._RETURN, 0, 0, seccomp._ALLOW)]).enter()
 
 
 #: Name → how it is set up, in the order in which several are. `root` is what the caller is, as it is.
@@ -171,11 +171,11 @@ def _own_mounts(temporary: str) -> None:
     if ctypes.CDLL(None, use_errno=True).unshare(_NEWNS | (0 if is_root else _NEWUSER)):
         raise OSError(ctypes.get_errno(), "no mount namespace of our own")
     if is_root:
-        _namespaces.mount(None, "/", None, 0x4000 | 1 << 18)  # MS_REC | MS_PRIVATE
+        namespaces.mount(None, "/", None, 0x4000 | 1 << 18)  # MS_REC | MS_PRIVATE
     else:
-        _namespaces.enter_zygote(uid, gid)
+        namespaces.enter_zygote(uid, gid)
     owner = os.stat(temporary)
-    _namespaces.mount("tmpfs", temporary, "tmpfs", 0, f"mode=0700,uid={owner.st_uid},gid={owner.st_gid}")
+    namespaces.mount("tmpfs", temporary, "tmpfs", 0, f"mode=0700,uid={owner.st_uid},gid={owner.st_gid}")
 
 
 def _needed() -> set[Path]:
@@ -185,10 +185,10 @@ def _needed() -> set[Path]:
 def _cover(directory: Path, mode: str) -> None:
     """Put an empty file system in place of a directory; of what was there, only what the tests need stays."""
     held = {path: os.open(path, os.O_PATH) for path in _needed() if path.is_relative_to(directory)}
-    _namespaces.mount("tmpfs", os.fspath(directory), "tmpfs", 0, f"mode={mode}")
+    namespaces.mount("tmpfs", os.fspath(directory), "tmpfs", 0, f"mode={mode}")
     for path, fd in held.items():
         path.mkdir(parents=True, exist_ok=True)
-        _namespaces.bind(f"/proc/self/fd/{fd}", os.fspath(path))
+        namespaces.bind(f"/proc/self/fd/{fd}", os.fspath(path))
         os.close(fd)
 
 

@@ -16,7 +16,8 @@ import pytest
 from codeeval.executors.local import LocalExecutor
 from codeeval.problem import Problem
 from codeeval.program import Execution, Limits, Status
-from codeeval.sandbox import Sandbox, _cgroup
+from codeeval.sandbox import Sandbox
+from codeeval.sandbox.kernel import cgroup
 
 
 def run(executor: LocalExecutor, code: str, test: str, limits: Limits) -> Execution:
@@ -91,9 +92,9 @@ def test_memory_of_many_processes_is_bounded(executor: LocalExecutor) -> None:
 
 
 @pytest.fixture
-def group() -> Iterator[_cgroup.Group]:
+def group() -> Iterator[cgroup.Group]:
     try:
-        group = _cgroup.Group(f"codeeval-test-{os.getpid()}", 1 << 20)
+        group = cgroup.Group(f"codeeval-test-{os.getpid()}", 1 << 20)
     except OSError as error:
         pytest.skip(f"no control group can be made here: {error}")
     group.limit(1 << 30, 16)
@@ -106,7 +107,7 @@ def group() -> Iterator[_cgroup.Group]:
 MEMBER = "import sys\nsys.stdin.readline()\n%s\nprint(flush=True)\nsys.stdin.read()"
 
 
-def member(group: _cgroup.Group, code: str) -> subprocess.Popen[str]:
+def member(group: cgroup.Group, code: str) -> subprocess.Popen[str]:
     process = subprocess.Popen(
         [sys.executable, "-c", MEMBER % code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
@@ -119,7 +120,7 @@ def member(group: _cgroup.Group, code: str) -> subprocess.Popen[str]:
     return process
 
 
-def test_memory_that_is_still_held_is_waited_for(group: _cgroup.Group) -> None:
+def test_memory_that_is_still_held_is_waited_for(group: cgroup.Group) -> None:
     with member(group, "held = b'x' * (100 << 20)") as process:
         begin = time.monotonic()
         killer = subprocess.Popen([sys.executable, "-c", f"import os, time; time.sleep(1); os.kill({process.pid}, 9)"])
@@ -132,7 +133,7 @@ def test_memory_that_is_still_held_is_waited_for(group: _cgroup.Group) -> None:
     assert not group.await_memory(50 << 20)
 
 
-def test_pages_of_files_are_not_waited_for(group: _cgroup.Group, tmp_path: Path) -> None:
+def test_pages_of_files_are_not_waited_for(group: cgroup.Group, tmp_path: Path) -> None:
     """The kernel keeps them for whoever reads the file next: waiting would take its full time before every program."""
     large = tmp_path / "large"
     with large.open("wb") as file:
@@ -150,7 +151,7 @@ def test_pages_of_files_are_not_waited_for(group: _cgroup.Group, tmp_path: Path)
     assert waited_s < 0.5
 
 
-def test_what_never_comes_back_is_waited_for_once(group: _cgroup.Group) -> None:
+def test_what_never_comes_back_is_waited_for_once(group: cgroup.Group) -> None:
     with member(group, "held = b'x' * (100 << 20)") as process:
         awaited = [group.await_memory(50 << 20) for _ in range(3)]
         process.kill()
@@ -158,7 +159,7 @@ def test_what_never_comes_back_is_waited_for_once(group: _cgroup.Group) -> None:
     assert awaited == [True, False, False]
 
 
-def test_what_has_come_back_after_all_is_waited_for_the_next_time(group: _cgroup.Group) -> None:
+def test_what_has_come_back_after_all_is_waited_for_the_next_time(group: cgroup.Group) -> None:
     awaited = []
     for _ in range(2):
         with member(group, "held = b'x' * (100 << 20)") as process:
@@ -169,7 +170,7 @@ def test_what_has_come_back_after_all_is_waited_for_the_next_time(group: _cgroup
     assert awaited == [True, False, True, False]
 
 
-def test_what_the_kernel_merely_remembers_is_taken_back_at_once(group: _cgroup.Group) -> None:
+def test_what_the_kernel_merely_remembers_is_taken_back_at_once(group: cgroup.Group) -> None:
     """Names that do not exist, looked up by the hundred thousand, stay charged to the group, as fast access to them."""
     if group._reclaim < 0:
         pytest.skip("this kernel has no way to ask for memory back")
@@ -235,7 +236,7 @@ def test_no_group_is_left_of_a_judge_that_is_killed_before_it_can_tell(executor:
     executor.close()
     worker = executor._crew.take()
     deadline = time.monotonic() + 20
-    while not (paths := _cgroup.leftovers(os.path.basename(worker.work))) and time.monotonic() < deadline:
+    while not (paths := cgroup.leftovers(os.path.basename(worker.work))) and time.monotonic() < deadline:
         time.sleep(0.005)
     assert paths
 
@@ -302,17 +303,17 @@ CONTAINER = {
 def test_a_group_is_made_below_our_own_in_version_1_and_beside_it_in_version_2(
     system: dict[str, list[str]], controller: str, first: tuple[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_cgroup, "_lines", system.__getitem__)
+    monkeypatch.setattr(cgroup, "_lines", system.__getitem__)
 
-    assert _cgroup._parents()[controller][0] == first
+    assert cgroup._parents()[controller][0] == first
 
 
 def test_where_no_group_can_be_made_the_reason_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A place without the controller, which a plain directory is, and nothing is left in it."""
-    monkeypatch.setattr(_cgroup, "_parents", lambda: {"pids": [(str(tmp_path), 2)], "memory": []})
+    monkeypatch.setattr(cgroup, "_parents", lambda: {"pids": [(str(tmp_path), 2)], "memory": []})
 
     with pytest.raises(OSError, match="no control group with the controller pids"):
-        _cgroup.Group("codeeval-test", 0)
+        cgroup.Group("codeeval-test", 0)
 
     assert not list(tmp_path.iterdir())
 
@@ -324,7 +325,7 @@ def test_groups_that_killed_workers_left_long_ago_are_cleared(tmp_path: Path) ->
     for path in (old, foreign):
         os.utime(path, (1, 1))
 
-    _cgroup._clear_stale(str(tmp_path), new.stat().st_mtime)
+    cgroup._clear_stale(str(tmp_path), new.stat().st_mtime)
 
     assert not old.exists()
     assert new.exists()

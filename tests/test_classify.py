@@ -12,7 +12,7 @@ import pytest
 
 from codeeval.languages import Ending, Language, get, names
 from codeeval.program import Status
-from codeeval.sandbox._classify import CommandEnd, Facts, classify, classify_command
+from codeeval.sandbox.judge.status import CommandEnd, Facts, classify, classify_command
 
 
 def exited(code: int) -> int:

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from codeeval.sandbox import _codec, _frames
+from codeeval.sandbox.wire import codec, framing
 
 FAST = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -41,8 +41,8 @@ class Wall:
         return self.kept[number] if kind == "own" else (kind, number)
 
     def carry(self, value: Any) -> Any:
-        frame = _codec.pack(_codec.encode(value, self.keep))
-        return _codec.decode(_codec.unpack(frame[_frames.HEADER.size :]), self.remote)
+        frame = codec.pack(codec.encode(value, self.keep))
+        return codec.decode(codec.unpack(frame[framing.HEADER.size :]), self.remote)
 
 
 def carry(value: Any) -> Any:
@@ -185,8 +185,8 @@ def test_builtins_that_act_stay_where_they_are(active: Callable[..., Any]) -> No
     wall = Wall()
 
     assert wall.carry(active) == ("function", 0)
-    with pytest.raises(_codec.CodecError):
-        _codec.decode({"builtin": active.__name__}, wall.remote)
+    with pytest.raises(codec.CodecError):
+        codec.decode({"builtin": active.__name__}, wall.remote)
 
 
 class YesInt(int):
@@ -223,7 +223,7 @@ class Hostile:
 def test_what_has_no_tag_is_opaque_and_equals_nothing(value: Any) -> None:
     came = carry(value)
 
-    assert type(came) is _codec.Opaque
+    assert type(came) is codec.Opaque
     assert came != 2
     assert came != "2"
     assert came != [1]
@@ -260,7 +260,7 @@ json_data = st.recursive(
     lambda inner: (
         st.lists(inner, max_size=4)
         | st.dictionaries(text, inner, max_size=2)
-        | st.tuples(st.sampled_from(sorted(_codec._DECODERS)), inner).map(lambda pair: {pair[0]: pair[1]})
+        | st.tuples(st.sampled_from(sorted(codec._DECODERS)), inner).map(lambda pair: {pair[0]: pair[1]})
     ),
     max_leaves=12,
 )
@@ -270,8 +270,8 @@ json_data = st.recursive(
 @given(json_data)
 def test_hostile_data_raises_codec_error_or_nothing(data: Any) -> None:
     try:
-        _codec.decode(data, Wall().remote)
-    except _codec.CodecError:
+        codec.decode(data, Wall().remote)
+    except codec.CodecError:
         pass
 
 
@@ -279,8 +279,8 @@ def test_hostile_data_raises_codec_error_or_nothing(data: Any) -> None:
 @given(st.binary(max_size=40) | text.map(lambda t: t.encode("utf-8", "surrogatepass")))
 def test_hostile_bytes_raise_codec_error_or_nothing(frame: bytes) -> None:
     try:
-        _codec.unpack(frame)
-    except _codec.CodecError:
+        codec.unpack(frame)
+    except codec.CodecError:
         pass
 
 
@@ -290,8 +290,8 @@ def test_hostile_bytes_raise_codec_error_or_nothing(frame: bytes) -> None:
     ids=lambda frame: repr(frame[:12]),
 )
 def test_damaged_frames_raise_codec_error(frame: bytes) -> None:
-    with pytest.raises(_codec.CodecError):
-        _codec.unpack(frame)
+    with pytest.raises(codec.CodecError):
+        codec.unpack(frame)
 
 
 @pytest.mark.parametrize(
@@ -338,8 +338,8 @@ def test_damaged_frames_raise_codec_error(frame: bytes) -> None:
     ids=lambda data: json.dumps(data)[:40],
 )
 def test_data_against_the_rules_raises_codec_error(data: Any) -> None:
-    with pytest.raises(_codec.CodecError):
-        _codec.decode(data, Wall().remote)
+    with pytest.raises(codec.CodecError):
+        codec.decode(data, Wall().remote)
 
 
 def test_integers_with_millions_of_digits_travel_in_linear_time() -> None:
@@ -408,7 +408,7 @@ def test_the_number_of_levels_is_bounded_and_named() -> None:
 
     assert repr(carry(nested(900))) == repr(nested(900))
     with pytest.raises(RecursionError, match="1000 levels"):
-        _codec.encode(nested(1100), lambda value: 0)
+        codec.encode(nested(1100), lambda value: 0)
 
 
 class Color(enum.IntEnum):
@@ -433,15 +433,15 @@ class Loud(str):
 
 def test_an_instance_of_a_subclass_comes_as_its_base_value_unless_its_type_is_read() -> None:
     wall = Wall()
-    encoded = _codec.encode([Color.RED, Text("a")], wall.keep)
+    encoded = codec.encode([Color.RED, Text("a")], wall.keep)
 
-    assert [2, "a"] == _codec.decode(encoded, wall.remote)
-    assert {int, str} == set(map(type, _codec.decode(encoded, wall.remote)))
-    assert {_codec.Opaque} == set(map(type, _codec.decode(encoded, wall.remote, frozenset({"type"}))))
+    assert [2, "a"] == codec.decode(encoded, wall.remote)
+    assert {int, str} == set(map(type, codec.decode(encoded, wall.remote)))
+    assert {codec.Opaque} == set(map(type, codec.decode(encoded, wall.remote, frozenset({"type"}))))
 
 
 def test_an_instance_of_a_subclass_that_changes_a_special_method_is_opaque() -> None:
-    assert type(carry(Loud("a"))) is _codec.Opaque
+    assert type(carry(Loud("a"))) is codec.Opaque
 
 
 def test_the_order_of_a_set_is_carried_or_known_not_to_be() -> None:
@@ -451,8 +451,8 @@ def test_the_order_of_a_set_is_carried_or_known_not_to_be() -> None:
         for item in list(value)[: draw.randrange(20)]:
             value.discard(item)
         wall = Wall()
-        came = _codec.decode(_codec.encode(value, wall.keep), wall.remote, frozenset({"order"}))
-        assert type(came) is _codec.Opaque or list(came) == list(value)
+        came = codec.decode(codec.encode(value, wall.keep), wall.remote, frozenset({"order"}))
+        assert type(came) is codec.Opaque or list(came) == list(value)
 
 
 def test_numbers_of_other_modules_come_through() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from codeeval.sandbox import _comparisons
+from codeeval.sandbox.judge import comparisons
 
 NAN, INF = math.nan, math.inf
 
@@ -71,7 +71,7 @@ NAN, INF = math.nan, math.inf
     ],
 )
 def test_a_comparison_says_what_its_name_promises(name: str, answer: Any, expected: Any, is_right: bool) -> None:
-    assert _comparisons.COMPARISONS[name](answer, expected, {}) is is_right
+    assert comparisons.COMPARISONS[name](answer, expected, {}) is is_right
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_a_comparison_says_what_its_name_promises(name: str, answer: Any, expect
 def test_outputs_are_compared_with_tolerance_only_for_expected_floats(
     name: str, output: bytes, expected: bytes, parameters: dict[str, float], is_right: bool
 ) -> None:
-    assert _comparisons.OUTPUT_COMPARISONS[name](output, expected, parameters) is is_right
+    assert comparisons.OUTPUT_COMPARISONS[name](output, expected, parameters) is is_right
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_outputs_are_compared_with_tolerance_only_for_expected_floats(
 def test_sets_with_a_tolerance_may_also_be_close_in_their_order(
     answer: Any, expected: Any, atol: float, is_right: bool
 ) -> None:
-    assert _comparisons.as_set(answer, expected, {"rtol": 1e-7, "atol": atol}) is is_right
+    assert comparisons.as_set(answer, expected, {"rtol": 1e-7, "atol": atol}) is is_right
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_arrays_of_different_shapes_are_not_close(answer: Any, expected: Any) ->
 def is_wrong(name: str, answer: Any, expected: Any, parameters: dict[str, float]) -> bool:
     """Return whether a judge counts an answer as wrong, which it also does where the comparison raises."""
     try:
-        return not _comparisons.COMPARISONS[name](answer, expected, parameters)
+        return not comparisons.COMPARISONS[name](answer, expected, parameters)
     except (ValueError, TypeError, OverflowError):
         return True
 
@@ -176,7 +176,7 @@ def test_sets_of_lists_are_the_same_where_sets_of_their_tuples_are() -> None:
     for _ in range(2_000):
         answer, expected = ([[draw.randrange(2) for _ in range(2)] for _ in range(4)] for _ in range(2))
 
-        is_same = _comparisons.as_set(answer, expected, {})
+        is_same = comparisons.as_set(answer, expected, {})
 
         assert is_same is (set(map(tuple, answer)) == set(map(tuple, expected)))
         n_same += is_same
@@ -222,7 +222,7 @@ def test_allclose_is_numpys_on_twenty_thousand_random_values() -> None:
             answer = near(draw, expected)
         atol = draw.choice([0.0, 1e-6, 1e-4])
         try:
-            ours = _comparisons.allclose(answer, expected, {"rtol": 1e-7, "atol": atol})
+            ours = comparisons.allclose(answer, expected, {"rtol": 1e-7, "atol": atol})
         except Exception:
             ours = False
 

@@ -18,7 +18,7 @@ from codeeval.errors import ToolchainMissing
 from codeeval.executors.local import LocalExecutor
 from codeeval.languages.toolchain import find
 from codeeval.program import Execution, Limits, Program, Status, Strength
-from codeeval.sandbox import _rlimits
+from codeeval.sandbox.kernel import rlimits
 
 DEPTH = 120_000
 #: A search this deep takes some 30 MB of stack.
@@ -258,7 +258,7 @@ def test_a_stack_that_the_caller_may_not_give_is_no_verdict() -> None:
 
 
 def test_what_programs_without_a_stack_of_their_own_get_is_the_usual() -> None:
-    assert _rlimits.STACK_BYTES == 8 << 20
+    assert rlimits.STACK_BYTES == 8 << 20
     assert {name for name in ce.languages.names() if ce.languages.get(name).native} == {"cpp", "d", "rust", "swift"}
 
 

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from codeeval.sandbox._memory import held_bytes, private_bytes, shared_bytes
+from codeeval.sandbox.kernel.memory import held_bytes, private_bytes, shared_bytes
 
 STATUS = b"""\
 Name:\tRssAnon: 5

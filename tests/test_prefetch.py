@@ -12,7 +12,7 @@ from types import MappingProxyType
 import pytest
 
 import codeeval as ce
-from codeeval.sandbox import _prefetch
+from codeeval.sandbox.judge.prefetch import calls_of, key
 from codeeval.suites import ScriptSuite
 
 LIMITS = ce.Limits(cpu_s=1.0, wall_s=10.0)
@@ -112,15 +112,15 @@ def test_a_later_call_changes_nothing_where_an_earlier_assert_fails(executor: ce
 
 def calls(tests: str) -> list[object]:
     suite = ScriptSuite.of(tests, entry_point="f")
-    made = _prefetch.calls_of(suite.prefetch, suite.setup, "f", 0, {}, lambda text, name: compile(text, name, "exec"))
+    made = calls_of(suite.prefetch, suite.setup, "f", 0, {}, lambda text, name: compile(text, name, "exec"))
     return [arguments for _, arguments, _ in made]
 
 
 def test_calls_are_the_same_when_their_types_are() -> None:
-    keys = {_prefetch.key(["f", [value], []]) for value in (1, True, 1.0, "1", [1], None, -0.0, 0.0, 10**30)}
+    keys = {key(["f", [value], []]) for value in (1, True, 1.0, "1", [1], None, -0.0, 0.0, 10**30)}
 
     assert len(keys) == 9
-    assert _prefetch.key(["f", ["a" + str(1)], []]) == _prefetch.key(["f", ["a1"], []])
+    assert key(["f", ["a" + str(1)], []]) == key(["f", ["a1"], []])
 
 
 def test_calls_are_prefetched_up_to_the_first_that_shows_an_earlier_answer() -> None:

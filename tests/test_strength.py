@@ -15,7 +15,7 @@ import codeeval as ce
 from codeeval.executors import LocalExecutor
 from codeeval.metrics import ByTag, PassAtK
 from codeeval.program import STANDINGS, Check, Execution, Program, Status, Strength, standing
-from codeeval.sandbox._classify import told_strength
+from codeeval.sandbox.judge.status import told_strength
 from codeeval.testing import FakeExecutor, ScriptedSampler
 
 REASON = "line 1: `open` is outside the fragment; compare text instead"

@@ -13,7 +13,7 @@ import pytest
 from codeeval.executors.local import LocalExecutor
 from codeeval.problem import Problem
 from codeeval.program import Execution, Limits, Status
-from codeeval.sandbox import _tree
+from codeeval.sandbox.kernel import tree
 
 #: CPU seconds that the honest program needs; its wall-clock limit is little more.
 BURN = "import time\ndef f():\n    while time.process_time() < {s}:\n        pass\n    return 1\n"
@@ -114,7 +114,7 @@ def test_usage_adds_up_a_process_whose_name_looks_like_numbers() -> None:
         assert child.stdout is not None
         child.stdout.readline()
 
-        used = _tree.usage("/proc", [child.pid])
+        used = tree.usage("/proc", [child.pid])
 
         assert 0.28 <= used.cpu_s < 2.0
         assert used.n_processes == 1
@@ -125,5 +125,5 @@ def test_usage_adds_up_a_process_whose_name_looks_like_numbers() -> None:
 
 
 def test_usage_of_processes_that_are_gone_is_nothing() -> None:
-    assert _tree.usage("/proc", [2**22 - 1]) == _tree.Usage(0.0, 0.0, 0)
-    assert _tree.processes("/no/such/place") == []
+    assert tree.usage("/proc", [2**22 - 1]) == tree.Usage(0.0, 0.0, 0)
+    assert tree.processes("/no/such/place") == []

@@ -12,8 +12,9 @@ import pytest
 import codeeval as ce
 from codeeval.executors.local import LocalExecutor
 from codeeval.program import Execution, Limits, Status
-from codeeval.sandbox import _codec, _witness
-from codeeval.sandbox._assertions import OPERANDS
+from codeeval.sandbox.judge import witness
+from codeeval.sandbox.wire import codec
+from codeeval.sandbox.wire.assertions import OPERANDS
 from codeeval.suites import UnittestSuite
 
 HEAD = "import unittest\nfrom unittest.mock import patch\nclass T(unittest.TestCase):\n  def test_a(self):\n    "
@@ -44,7 +45,7 @@ VALUES: list[Any] = [
 def test_an_assertion_holds_outside_where_it_holds_in_unittest(name: str) -> None:
     method = getattr(unittest.TestCase(), name)
     count = min(2, OPERANDS[name])
-    plan = _witness.Plan(None, {}, {1: "value"}, is_usual=True)
+    plan = witness.Plan(None, {}, {1: "value"}, is_usual=True)
 
     n_witnessed = 0
     for first in VALUES:
@@ -65,8 +66,8 @@ def test_an_assertion_holds_outside_where_it_holds_in_unittest(name: str) -> Non
                 holds = None
             if holds is None:
                 continue
-            data = _codec.encode([operands, [], []], lambda value: 0)
-            answer = _witness._witness(plan, 1, name, [data])
+            data = codec.encode([operands, [], []], lambda value: 0)
+            answer = witness._witness(plan, 1, name, [data])
             assert answer in (holds, None), (name, operands)
             n_witnessed += answer is not None
     assert n_witnessed >= 9
@@ -158,11 +159,11 @@ def test_the_counts_are_written_and_read(executor: LocalExecutor) -> None:
 
 # ---------------------------------------------------------------- what is evidence
 
-PLAN = _witness.read(HEAD + "self.assertEqual(f(1), 2)\n    self.assertIn(f(1), [2])\n", ["T.test_a"])
+PLAN = witness.read(HEAD + "self.assertEqual(f(1), 2)\n    self.assertIn(f(1), [2])\n", ["T.test_a"])
 
 
 def entry(position: int, operands: list[Any]) -> list[Any]:
-    return [position, _codec.encode([operands, [], []], lambda value: 0)]
+    return [position, codec.encode([operands, [], []], lambda value: 0)]
 
 
 @pytest.mark.parametrize(
@@ -176,7 +177,7 @@ def entry(position: int, operands: list[Any]) -> list[Any]:
     ],
 )
 def test_an_account_is_held_against_the_source(lines: Any, operands: Any, violation: str) -> None:
-    report = _witness.review(PLAN, "T.test_a", passed=True, records=[lines, operands])
+    report = witness.review(PLAN, "T.test_a", passed=True, records=[lines, operands])
 
     assert re.match(violation or r"\Z", report.violation), report
 
@@ -186,8 +187,8 @@ def test_an_account_is_held_against_the_source(lines: Any, operands: Any, violat
     [None, [], [1, 2], [[], [[0, 1]]], [[[1, "a", 1]], []], [[[1, "a", -1, 0]], []], [[["1", "a", 1, 0]], []]],
 )
 def test_damaged_records_are_refused(records: Any) -> None:
-    with pytest.raises(_codec.CodecError):
-        _witness.review(PLAN, "T.test_a", passed=True, records=records)
+    with pytest.raises(codec.CodecError):
+        witness.review(PLAN, "T.test_a", passed=True, records=records)
 
 
 @pytest.mark.parametrize(
@@ -196,6 +197,6 @@ def test_damaged_records_are_refused(records: Any) -> None:
 def test_operands_that_mean_nothing_are_unwitnessed(data: Any) -> None:
     lines = [[5, "assertEqual", 1, 0], [6, "assertIn", 1, 0]]
 
-    report = _witness.review(PLAN, "T.test_a", passed=True, records=[lines, [[0, data]]])
+    report = witness.review(PLAN, "T.test_a", passed=True, records=[lines, [[0, data]]])
 
     assert (report.n_assertions, report.n_witnessed, report.violation) == (2, 0, "")

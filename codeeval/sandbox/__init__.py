@@ -1,14 +1,16 @@
 """The sandbox: processes, isolation and the judging of one program. It knows programs, never problems.
 
 `Sandbox` says what a user wants, `report` what this machine gives (`guarantees`); `worker` is the caller's end of it.
-The underscored modules are the programs of the three processes of a worker, in the order in which a program meets them:
-`_boot`, `_judge` (with a `_box` and a `_candidate` per job, and `_prefetch`), `_zygote` (with a `_job`, and a
-`_reaper` where it may have processes), `_harness`; `_unittest` and, in the child, `_testroom` for classes of tests;
-`_languages` and, in the child, `_command` for programs that are no Python, `_warm` and `_services` for compilers that
-stay; `_calls`, `_stdio` and `_comparisons` for what is judged by values alone; `_codec` and `_settings` between judge
-and child; the layers of isolation in the order in which they are entered (`_cgroup`, `_namespaces`, `_root`,
-`_landlock`, `_rlimits`, `_capabilities`, `_seccomp`; without a mount namespace, `_attributes`); `_tree` and `_memory`
-for what a job's processes use, `_files` for what is left on disk, and `_classify` as the verdict.
+The sub-packages are a worker's processes, and what they share:
+
+    judge     holds tests, deadlines and the verdict; it starts the zygote and speaks to a child per program
+    zygote    forks the children, in the layers of isolation that can be had
+    child     the candidate's process
+    wire      what crosses the walls between them; imports nothing of ours
+    kernel    one file for each layer of isolation, and for what /proc shows; imports nothing of ours
+
+A child imports nothing of the judge's or the zygote's, and the judge nothing of a child's. They are standard library
+only and run on Python 3.8: their interpreter is the one that is evaluated.
 """
 
 from __future__ import annotations
@@ -19,8 +21,11 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from codeeval.errors import SandboxUnavailable
-from codeeval.sandbox import _codec, _comparisons, _layers, _root, _unittest
 from codeeval.sandbox.guarantees import GUARANTEES, Report, report_on
+from codeeval.sandbox.judge import comparisons, unittests
+from codeeval.sandbox.kernel import root
+from codeeval.sandbox.kernel.layers import LAYERS
+from codeeval.sandbox.wire import codec
 
 __all__ = [
     "CALL_COMPARISONS",
@@ -36,16 +41,13 @@ __all__ = [
     "report",
 ]
 
-LAYERS: dict[str, str] = dict(_layers.LAYERS)
-"""Layer → the guarantee that it holds, in the order in which they are entered."""
-
-CALL_COMPARISONS: tuple[str, ...] = tuple(_comparisons.COMPARISONS)
+CALL_COMPARISONS: tuple[str, ...] = tuple(comparisons.COMPARISONS)
 """How what a function gives can be compared, by name."""
-NO_VERDICT: str = _unittest.NO_VERDICT
+NO_VERDICT: str = unittests.NO_VERDICT
 """What is said of a test that nothing was heard of; the execution's own message says why."""
-OUTPUT_COMPARISONS: tuple[str, ...] = tuple(_comparisons.OUTPUT_COMPARISONS)
+OUTPUT_COMPARISONS: tuple[str, ...] = tuple(comparisons.OUTPUT_COMPARISONS)
 """How what a program prints can be compared, by name."""
-PLACE_OF_PREPARED: str = _root.PREPARED
+PLACE_OF_PREPARED: str = root.PREPARED
 """Where a program finds what is prepared for it."""
 
 
@@ -56,7 +58,7 @@ def encode_values(value: Any) -> Any:
         TypeError: it, or something in it, is no plain data.
         RecursionError: it is nested too deeply, or contains itself.
     """
-    return _codec.encode(value, _refuse)
+    return codec.encode(value, _refuse)
 
 
 def decode_values(text: str) -> list[Any]:
@@ -66,8 +68,8 @@ def decode_values(text: str) -> list[Any]:
         ValueError: it does not follow the rules.
     """
     try:
-        return [_codec.decode(value, _no_reference) for value in json.loads(text)]
-    except _codec.CodecError as error:
+        return [codec.decode(value, _no_reference) for value in json.loads(text)]
+    except codec.CodecError as error:
         raise ValueError(str(error)) from error
 
 

@@ -24,9 +24,9 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar
 from codeeval._imports import importing
 from codeeval.errors import SandboxError
 from codeeval.sandbox import Sandbox
-from codeeval.sandbox._cgroup import leftovers, sweep
-from codeeval.sandbox._files import remove
-from codeeval.sandbox._tree import MAX_STARVED
+from codeeval.sandbox.kernel.cgroup import leftovers, sweep
+from codeeval.sandbox.kernel.files import remove
+from codeeval.sandbox.kernel.tree import MAX_STARVED
 
 if TYPE_CHECKING:
     from codeeval.program import Program
@@ -59,7 +59,7 @@ sys.path[:] = [path for path in sys.path if path]
 for name, path in (("codeeval", sys.argv[2]), ("codeeval.sandbox", sys.argv[2] + "/sandbox")):
     module = sys.modules[name] = types.ModuleType(name)
     module.__path__ = [path]
-from codeeval.sandbox._boot import main
+from codeeval.sandbox.judge.main import main
 main(int(sys.argv[1]))
 """
 
@@ -82,7 +82,7 @@ _GRACE_S = 50.0
 _STOP_S = 2.0
 #: Beyond this, waiting for ever is as good, and what the system can do.
 _MAX_S = 1e6
-#: `_boot`'s exit code when it leaves before it has begun with a program.
+#: `judge.main`'s exit code when it leaves before it has begun with a program.
 NOT_RUN = 75
 #: A judge ends itself by this signal when its tests are endless within one call into C; it leaves a note first,
 #: since where the caller ignores SIGCHLD, the system keeps no exit codes.

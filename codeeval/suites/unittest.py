@@ -2,7 +2,7 @@
 
 Such tests patch names, open files and hold the candidate's objects, so they can't be judged apart from it. What can be
 had is that tampering shows: which tests must run is read from the source here, before any candidate runs, and a pass
-takes an account of exactly these (`sandbox._unittest`).
+takes an account of exactly these (`sandbox.judge.unittests`).
 """
 
 from __future__ import annotations

@@ -18,7 +18,8 @@ from pathlib import Path
 import pytest
 
 import codeeval as ce
-from codeeval.sandbox import Sandbox, _attributes
+from codeeval.sandbox import Sandbox
+from codeeval.sandbox.kernel import attributes
 
 #: What an ordinary container leaves of the layers.
 PRIVILEGE_FREE = ("rlimits", "landlock", "capabilities", "seccomp")
@@ -335,7 +336,7 @@ def test_a_program_is_judged_rightly_though_the_deputy_was_killed() -> None:
     ("release", "can"), [("5.4.0-200-generic", False), ("5.5.0", True), ("6.12.1", True), ("4.19", False), ("", False)]
 )
 def test_kernels_that_cannot_let_a_call_go_on_are_known_by_their_version(release: str, can: bool) -> None:
-    assert _attributes._can_continue(release) is can
+    assert attributes._can_continue(release) is can
 
 
 def test_a_file_can_not_be_emptied_by_opening_it_for_reading(tmp_path: Path) -> None:

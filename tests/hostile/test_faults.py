@@ -27,7 +27,8 @@ from codeeval.errors import SandboxError, WorkerLost
 from codeeval.executors.local import LocalExecutor
 from codeeval.problem import Problem
 from codeeval.program import Execution, Limits, Program, Status, Strength
-from codeeval.sandbox import LAYERS, Sandbox, _orders
+from codeeval.sandbox import LAYERS, Sandbox
+from codeeval.sandbox.wire import orders
 
 ROOT = Path(__file__).parents[2]
 LIMITS = Limits(cpu_s=1.0, wall_s=10.0, memory_bytes=512 << 20)
@@ -481,7 +482,7 @@ class Crowded(socket.socket):
 def test_descriptors_that_cannot_be_passed_on_now_are_passed_on_later() -> None:
     ours, theirs = socket.socketpair()
     with theirs, Crowded(fileno=ours.detach()) as crowded:
-        _orders.send(crowded, b"J", [theirs.fileno()])
+        orders.send(crowded, b"J", [theirs.fileno()])
 
         message, fds, _, _ = socket.recv_fds(theirs, 16, 4)
 

@@ -3,7 +3,7 @@
 Where start-up is most of what a compiler does, one that stays is several times cheaper: the virtual machine has
 compiled the compiler, the declarations of the standard library are parsed. Each is a small program of ours beside this
 file, in the compiler's own language, because that is how these compilers are called; it runs in a box of its own and is
-asked over `codeeval.sandbox._warm`, which says what is asked and when it is not believed.
+asked over `codeeval.sandbox.judge.compilers`, which says what is asked and when it is not believed.
 
 C++ has no such process. What takes the time is reading the standard library, and the compiler can keep that in a file
 (`headers`).

@@ -5,7 +5,7 @@ the tests' own statements once, without asserts and without a candidate, and han
 candidate's process together. Only the tests determine them: what a candidate has answered is nowhere in this program.
 
 A candidate can read all calls that it gets. The program also reports what the tests hold against answers, so that a
-call which shows such a value to an earlier one is found (`sandbox._prefetch`).
+call which shows such a value to an earlier one is found (`sandbox.judge.prefetch`).
 """
 
 from __future__ import annotations

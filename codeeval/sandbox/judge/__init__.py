@@ -1,0 +1,1 @@
+"""The process that holds tests, deadlines and the verdict."""

@@ -1,0 +1,1 @@
+"""What crosses the walls between caller, judge, zygote and child; it imports nothing of ours."""

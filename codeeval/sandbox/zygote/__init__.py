@@ -1,0 +1,1 @@
+"""The process that forks a throw-away child for each program."""
