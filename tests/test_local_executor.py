@@ -1109,19 +1109,20 @@ def test_what_the_zygote_rehearses_are_jobs_as_they_should_go() -> None:
 
 _REHEARSED = """
 import socket, sys
-from codeeval.sandbox import _codec, _frames, _harness
+from codeeval.sandbox.child import python
+from codeeval.sandbox.wire import codec, framing
 judge, child = socket.socketpair()
-_harness.rehearse()
+python.rehearse()
 assert "candidate" not in sys.modules
-for message in _harness._REHEARSAL:
-    judge.sendall(_frames.frame(message))
+for message in python._REHEARSAL:
+    judge.sendall(framing.frame(message))
 judge.shutdown(socket.SHUT_WR)
-_harness._Child(child.fileno(), child.fileno()).serve()
+python._Child(child.fileno(), child.fileno()).serve()
 child.close()
 answers = b"".join(iter(lambda: judge.recv(1 << 16), b""))
 while answers:
-    size = _frames.HEADER.size + _frames.HEADER.unpack_from(answers)[0]
-    print(_codec.unpack(answers[_frames.HEADER.size : size])[0])
+    size = framing.HEADER.size + framing.HEADER.unpack_from(answers)[0]
+    print(codec.unpack(answers[framing.HEADER.size : size])[0])
     answers = answers[size:]
 """
 

@@ -245,18 +245,18 @@ def f(limit):
 
 ORDINARY_USER = f"""
 import os, sys
-from codeeval.sandbox import _namespaces, _rlimits
+from codeeval.sandbox.kernel import namespaces, rlimits
 {THREADS}
 if os.geteuid() == 0:
     os.setgroups([])
     os.setgid(65534)
     os.setuid(65534)
 try:
-    pid = _namespaces.clone(_namespaces.zygote_flags(()))
+    pid = namespaces.clone(namespaces.zygote_flags(()))
 except OSError:
     sys.exit(77)
 if pid == 0:
-    _rlimits.enter_job(10, 1 << 32, 1 << 20, int(sys.argv[1]))
+    rlimits.enter_job(10, 1 << 32, 1 << 20, int(sys.argv[1]))
     os.write(1, b"%d" % f(0))
     os._exit(0)
 os.waitpid(pid, 0)

@@ -26,14 +26,15 @@ LIMITS = {"cpu_s": 60.0, "wall_s": 200.0}
 #: A process that stands where the judge stands: it has a zygote, and compilers that the zygote starts.
 _SESSION = """\
 import base64, json, os, socket, sys
-from codeeval.sandbox import _handle, _warm
+from codeeval.sandbox.judge import compilers as warm
+from codeeval.sandbox.judge.zygote import can_serve, start
 config = json.loads(sys.stdin.readline())
-_warm._MAX_JOBS = config["max_jobs"]
-zygote = _handle.start(config)
-if not _handle.can_serve(zygote):
+warm._MAX_JOBS = config["max_jobs"]
+zygote = start(config)
+if not can_serve(zygote):
     sys.exit("no namespaces: %s" % zygote.missing)
 caller, _ = socket.socketpair()
-compilers = _warm.Compilers(caller.fileno(), zygote)
+compilers = warm.Compilers(caller.fileno(), zygote)
 for line in sys.stdin:
     service, argv, files, limits = json.loads(line)
     answer = compilers.compile(service, argv, files, limits)

@@ -297,9 +297,10 @@ print(oct(os.stat("own").st_mode))
 """
     place = f"""
 import codeeval as ce
-from codeeval.sandbox import Sandbox, _capabilities, _seccomp
-_capabilities.no_new_privileges()
-listener = _seccomp.for_calls([9999], notifies=True).listen()
+from codeeval.sandbox import Sandbox
+from codeeval.sandbox.kernel import capabilities, seccomp
+capabilities.no_new_privileges()
+listener = seccomp.for_calls([9999], notifies=True).listen()
 with ce.LocalExecutor(workers=1, sandbox=Sandbox(layers={PRIVILEGE_FREE!r})) as executor:
     problem = ce.Problem(task_id="t/0", prompt="", suites={{"tests": ce.StdioSuite.of([("", "")])}})
     program = problem.suites["tests"].program({program!r}, problem=problem, limits=ce.Limits())
@@ -345,9 +346,9 @@ def test_a_file_can_not_be_emptied_by_opening_it_for_reading(tmp_path: Path) -> 
     kept.write_text("text")
     place = f"""
 import os
-from codeeval.sandbox import _capabilities, _seccomp
-_capabilities.no_new_privileges()
-_seccomp.for_opens().enter()
+from codeeval.sandbox.kernel import capabilities, seccomp
+capabilities.no_new_privileges()
+seccomp.for_opens().enter()
 for flags in (os.O_RDONLY | os.O_TRUNC, os.O_RDONLY | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW):
     try: os.open({os.fspath(kept)!r}, flags)
     except PermissionError: print("refused")

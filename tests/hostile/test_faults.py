@@ -251,8 +251,8 @@ def test_a_control_group_that_the_machine_refuses_is_told_and_programs_are_judge
 
 FULL = """
 import errno, json, os, tempfile
-from codeeval.sandbox import _namespaces
-_namespaces.mount("tmpfs", tempfile.gettempdir(), "tmpfs", 0, "size=1m,nr_inodes=100")
+from codeeval.sandbox.kernel import namespaces
+namespaces.mount("tmpfs", tempfile.gettempdir(), "tmpfs", 0, "size=1m,nr_inodes=100")
 from codeeval.errors import SandboxError
 from codeeval.executors.local import LocalExecutor
 from codeeval.problem import Problem
@@ -315,7 +315,7 @@ def test_a_program_that_fills_its_own_disk_fails_alone() -> None:
 
 CLOCK = """
 import ctypes, json, os, sys, time
-from codeeval.sandbox import _namespaces
+from codeeval.sandbox.kernel import namespaces
 if ctypes.CDLL(None).unshare(0x80):  # CLONE_NEWTIME, for the children
     print(json.dumps("refused")); sys.exit()
 with open("/proc/self/timens_offsets", "w") as file: file.write("monotonic {offset} 0\\nboottime {offset} 0\\n")
