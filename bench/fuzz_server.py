@@ -266,11 +266,19 @@ class _Tests(_End):
         raise SystemExit
 
 
+def _is_made_by_class(kind: type) -> bool:
+    """Say whether a `class` statement made a type, whose instances may say anything of themselves."""
+    return bool(kind.__flags__ & 1 << 9)
+
+
 class _Iterator:
     """An iterator of the other end's."""
 
-    def __init__(self, end: _End, number: int) -> None:
-        self.end, self.number = end, number
+    def __init__(self, end: _End, number: int, text: str) -> None:
+        self.end, self.number, self.text = end, number, text
+
+    def __repr__(self) -> str:
+        return self.text or super().__repr__()
 
     def __iter__(self) -> _Iterator:
         return self
@@ -362,7 +370,7 @@ class _Pickler(pickle.Pickler):
         if callable(value):
             return ("function", self.keep(value))
         if hasattr(kind, "__next__"):
-            return ("iterator", self.keep(value))
+            return ("iterator", self.keep(value), "" if _is_made_by_class(kind) else repr(value))
         return self.opaque(value)
 
     def keep(self, value: Any) -> int:
@@ -429,7 +437,7 @@ class _Unpickler(pickle.Unpickler):
         if kind == "function":
             return self.wall.stand_in(pid[1])
         if kind == "iterator":
-            return _Iterator(self.wall, pid[1])
+            return _Iterator(self.wall, pid[1], pid[2])
         if pid[1] not in self.made:
             self.made[pid[1]] = getattr(self, "make_" + kind)(*pid[2:])
         return self.made[pid[1]]

@@ -182,7 +182,7 @@ def compare(
         found.n_passing += verdict.passed
         found.n_by_rule.update(pair.tests.labels | pair.candidate.labels)
         if _differs(pair, verdict, execution):
-            is_uncarried = not execution.passed and "cannot leave the box" in execution.message
+            is_uncarried = not execution.passed and bool(execution.uncarried)
             kind = found.uncarried if is_uncarried else found.differences
             kind.append(Difference(pair=pair, verdict=verdict, execution=execution))
             if log and not is_uncarried:

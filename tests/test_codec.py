@@ -33,12 +33,12 @@ class Wall:
         self.kept.append(value)
         return len(self.kept) - 1
 
-    def remote(self, kind: str, number: int) -> Any:
+    def remote(self, kind: str, reference: Any) -> Any:
         if kind == "opaque":
             return None
-        if type(number) is not int:
+        if type(reference) is not int and kind != "iterator":
             raise ValueError("a reference to nothing")
-        return self.kept[number] if kind == "own" else (kind, number)
+        return self.kept[reference] if kind == "own" else (kind, reference)
 
     def carry(self, value: Any) -> Any:
         frame = codec.pack(codec.encode(value, self.keep))
@@ -244,8 +244,13 @@ def test_an_opaque_value_is_itself_again_where_it_came_from() -> None:
 
 def test_functions_and_iterators_stay_where_they_are() -> None:
     wall = Wall()
+    iterator, generator = iter([1]), (x for x in [1])
 
-    assert wall.carry([lambda: 1, iter([1]), (x for x in [1])]) == [("function", 0), ("iterator", 1), ("iterator", 2)]
+    assert wall.carry([lambda: 1, iterator, generator]) == [
+        ("function", 0),
+        ("iterator", (1, repr(iterator))),
+        ("iterator", (2, repr(generator))),
+    ]
 
 
 # ------------------------------------------------------------------------------------------------ hostile frames

@@ -455,6 +455,10 @@ CARRIED = {
     ),
     "an item of a set": ("assert 'h' in f('hello') and len(f('hello')) == 4", "def f(s): return set(s)"),
     "letters of a set": ("assert ''.join(sorted(f('hello'))) == 'ehlo'", "def f(s): return set(s)"),
+    "an iterator that is shown": (
+        "print(f([1]))\nassert 'generator' in str(f([1])) and repr(map(abs, f([1]))).startswith('<map')",
+        "def f(xs): return (x for x in xs)",
+    ),
     "iterators of an iterator": (
         "assert [list(x) for x in f([1, 2, 3, 4])] == [[1, 2], [3, 4]]",
         "def f(xs): return (iter(xs[i:i + 2]) for i in range(0, len(xs), 2))",

@@ -368,8 +368,9 @@ def _is_plain(value: Any) -> bool:
     return kind in _PLAIN_ITEMS and all(map(_is_plain, value))
 
 
-def _stand_in(kind: str, number: int) -> Any:
-    """Give what stands for a function or an iterator, which never equals a value."""
+def _stand_in(kind: str, reference: Any) -> Any:
+    """Return what stands for a function or an iterator, which never equals a value."""
+    number = reference[0] if kind == "iterator" else reference
     return codec.Opaque(kind, True, "a %s" % kind, number)
 
 

@@ -255,10 +255,13 @@ class Candidate:
         if kind == "opaque":
             self.box.uncarried = str(number)[:100]
             return None
+        text = ""
+        if kind == "iterator":
+            number, text = number
         if kind == "own" or type(number) is not int or number < 0:
             raise ValueError("a reference to nothing")
         if kind == "iterator":
-            return RemoteIterator(self, number)
+            return RemoteIterator(self, number, text)
         return self.function("function", number)
 
 
@@ -269,17 +272,18 @@ class _TooDeep(Exception):
 class RemoteIterator:
     """An iterator of the candidate's: one pass, item by item, equal to nothing."""
 
-    def __init__(self, candidate: Candidate, number: int) -> None:
+    def __init__(self, candidate: Candidate, number: int, text: str) -> None:
         self.candidate = candidate
         self.number = number
+        self.text = text
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         self.refuse("copied")
 
     def __repr__(self) -> str:
-        if not self.candidate.box.is_telling:
+        if not self.text and not self.candidate.box.is_telling:
             self.refuse("shown")
-        return "<an iterator>"
+        return self.text or "<an iterator>"
 
     def refuse(self, what: str) -> NoReturn:
         box = self.candidate.box

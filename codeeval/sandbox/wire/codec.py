@@ -566,9 +566,21 @@ def _encode_other(value: Any, kind: type, e: Encoding) -> Any:
     if callable(value) and not isinstance(value, type):
         return {"function": e.export(value)}
     if hasattr(kind, "__next__") and hasattr(kind, "__iter__"):
-        return {"iterator": e.export(value)}
+        return {"iterator": [e.export(value), _text_of_iterator(value, kind)]}
     return _opaque(value, kind, e)
 
+
+def _text_of_iterator(value: Any, kind: type) -> str:
+    """Return the text of a generator or another iterator of Python's own; empty where a class may say anything."""
+    if kind.__flags__ & _IS_HEAP_TYPE:
+        return ""
+    text = repr(value)
+    return text if len(text) <= _MOST_OF_TEXT else ""
+
+
+#: The flag of a class that a `class` statement has made.
+_IS_HEAP_TYPE = 1 << 9
+_MOST_OF_TEXT = 500
 
 #: What gives a value as its builtin base has it, whatever its class defines.
 _BASE_VALUES: Dict[type, Callable[[Any], Any]] = {
@@ -938,8 +950,9 @@ def _decode_exception(data: Any, r: Decoding) -> BaseException:
 
 
 def _iterator(d: Any, r: Decoding) -> Any:
+    number, text = d
     if "kind" not in r.exact:
-        return r.remote("iterator", d)
+        return r.remote("iterator", (number, _text(text)))
     r.remote("opaque", "iterator")
     return Opaque("iterator", True, "an iterator", -1)
 
