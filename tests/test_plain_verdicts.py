@@ -455,6 +455,14 @@ CARRIED = {
     ),
     "an item of a set": ("assert 'h' in f('hello') and len(f('hello')) == 4", "def f(s): return set(s)"),
     "letters of a set": ("assert ''.join(sorted(f('hello'))) == 'ehlo'", "def f(s): return set(s)"),
+    "a subclass whose type is read": (
+        "a = f(2)\nb = a + 1\nassert f(3) == 3 and b == 3 and type(a) is not int and type(a).__name__ == 'Whole'",
+        "class Whole(int): pass\ndef f(x): return Whole(x)",
+    ),
+    "subclasses that are kept": (
+        "a = f('x')\nb = f('y')\nassert a + b == 'xy' and [a, b] == ['x', 'y'] and repr(a) == \"'x'\"",
+        "class Text(str): pass\ndef f(x): return Text(x)",
+    ),
     "an iterator that is shown": (
         "print(f([1]))\nassert 'generator' in str(f([1])) and repr(map(abs, f([1]))).startswith('<map')",
         "def f(xs): return (x for x in xs)",

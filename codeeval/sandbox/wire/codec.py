@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import builtins
 import collections
+import functools
 import itertools
 import json
 import re
@@ -799,8 +800,20 @@ def _subclass(data: Any, r: Decoding) -> Any:
     base = _decode(value, r)
     if "type" not in r.exact and not ("text" in r.exact and has_own_text):
         return base
+    if not has_own_text and type(base) in _UNCHANGING:
+        return _class_like(_text(name), type(base))(base)
     r.remote("opaque", name)
     return Opaque(_text(name), bool(base), repr(base)[:200], -1)
+
+
+@functools.lru_cache(maxsize=256)
+def _class_like(name: str, base: Any) -> Any:
+    """Return a class of a name that changes nothing of its base."""
+    return type(name, (base,), {})
+
+
+#: Types of which an instance of an empty subclass is all that its base's value is, and its identity is nothing.
+_UNCHANGING = frozenset({int, float, complex, str, bytes, tuple, frozenset})
 
 
 def _under(data: Any, r: Decoding) -> Any:
