@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import builtins
 import collections
-import functools
 import itertools
 import json
 import re
@@ -806,12 +805,20 @@ def _subclass(data: Any, r: Decoding) -> Any:
     return Opaque(_text(name), bool(base), repr(base)[:200], -1)
 
 
-@functools.lru_cache(maxsize=256)
-def _class_like(name: str, base: Any) -> Any:
+_LIKE: Dict[Tuple[str, type], Any] = {}  # making one takes its time
+
+
+def _class_like(name: str, base: type) -> Any:
     """Return a class of a name that changes nothing of its base."""
-    return type(name, (base,), {})
+    if (name, base) not in _LIKE:
+        if len(_LIKE) >= _MOST_LIKE:
+            _LIKE.clear()
+        _LIKE[name, base] = type(name, (base,), {})
+    return _LIKE[name, base]
 
 
+#: Classes that are kept: a candidate chooses their names.
+_MOST_LIKE = 256
 #: Types of which an instance of an empty subclass is all that its base's value is, and its identity is nothing.
 _UNCHANGING = frozenset({int, float, complex, str, bytes, tuple, frozenset})
 
