@@ -336,7 +336,9 @@ def _strength(mode: str, case: Case, without: str) -> ce.Strength | None:
         return ce.Strength.SPLIT if _is_new(case, without) else None
     # Where state is mirrored, a copy would show, as would the text of what is none: one process can't compare that.
     is_beyond = is_mirrored or not {"text", "kind"}.isdisjoint(suite.reads)
-    return ce.Strength.SPLIT if is_split and not (mode == "copies" and is_beyond) else None
+    # And there a replay of answers is not enough: what a candidate does to what it was given is part of the verdict.
+    is_out = (mode == "copies" and is_beyond) or (mode == "replay" and is_mirrored)
+    return ce.Strength.SPLIT if is_split and not is_out else None
 
 
 def _is_new(case: Case, without: str) -> bool:

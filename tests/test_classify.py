@@ -12,7 +12,9 @@ import pytest
 
 from codeeval.languages import Ending, Language, get, names
 from codeeval.program import Status
+from codeeval.sandbox.judge.deadlines import Expired
 from codeeval.sandbox.judge.status import CommandEnd, Facts, classify, classify_command
+from codeeval.sandbox.judge.status import Status as Inside
 
 
 def exited(code: int) -> int:
@@ -34,9 +36,9 @@ def exited(code: int) -> int:
         ({"compile_error": "SyntaxError: x"}, "compile_error", "SyntaxError: x"),
         ({"violation": "sent a damaged message"}, "tampered", "sent a damaged message"),
         ({"violation": "x" * 10**6}, "tampered", "x" * 300),
-        ({"expired": "cpu", "cpu_limit_s": 2.5}, "timed_out", "cpu: used its 2.5 CPU seconds"),
-        ({"expired": "wall", "wall_limit_s": 4.0, "cpu_s": 0.25}, "timed_out", "wall: 4 seconds passed"),
-        ({"expired": "judge", "judge_limit_s": 10.0}, "timed_out", "judge: the tests were not through"),
+        ({"expired": Expired.CPU, "cpu_limit_s": 2.5}, "timed_out", "cpu: used its 2.5 CPU seconds"),
+        ({"expired": Expired.WALL, "wall_limit_s": 4.0, "cpu_s": 0.25}, "timed_out", "wall: 4 seconds passed"),
+        ({"expired": Expired.JUDGE, "judge_limit_s": 10.0}, "timed_out", "judge: the tests were not through"),
         ({"output_exceeded": True, "passed": True}, "output_exceeded", "stdout or stderr"),
         ({"held_bytes": 300 << 20, "raised_type": "X"}, "memory_exceeded", "held 300 MB together"),
         ({"report_exceeded": True}, "output_exceeded", "limits.report_bytes"),
@@ -68,9 +70,9 @@ def test_only_proof_without_any_contrary_fact_is_a_pass() -> None:
     """Every pair of facts beside `passed` is something else than a pass."""
     contrary: list[dict[str, Any]] = [
         {"start_errno": errno.EAGAIN},
-        {"expired": "cpu"},
-        {"expired": "wall"},
-        {"expired": "judge"},
+        {"expired": Expired.CPU},
+        {"expired": Expired.WALL},
+        {"expired": Expired.JUDGE},
         {"output_exceeded": True},
         {"report_exceeded": True},
         {"hung_up": True},
@@ -119,7 +121,12 @@ NOTHING = {f.name: getattr(Ending(), f.name) for f in dataclasses.fields(Ending)
         ({"wait_status": signal.SIGXCPU}, {}, "timed_out", "cpu: the kernel"),
         ({"wait_status": signal.SIGKILL, "cpu_s": 3.0, "cpu_limit_s": 2.0}, {}, "timed_out", "cpu: the kernel"),
         ({"wait_status": signal.SIGKILL, "cpu_s": 1.0, "cpu_limit_s": 2.0}, {}, "crashed", "died of SIGKILL"),
-        ({"wait_status": exited(127), "stderr": "no libc"}, {"fault": "no libc"}, "broken", "toolchain broke: no libc"),
+        (
+            {"wait_status": exited(127), "stderr": "no libc"},
+            {"fault": "no libc"},
+            "toolchain_suspect",
+            "toolchain broke: no libc",
+        ),
         ({"stderr": "no libc"}, {"fault": "no libc"}, "passed", ""),
         ({"stage": "build"}, {"failed_stderr": "(?s)."}, "passed", ""),
         ({"stage": "build", "stderr": "warning"}, {"failed_stderr": "(?s)."}, "passed", ""),
@@ -135,7 +142,7 @@ NOTHING = {f.name: getattr(Ending(), f.name) for f in dataclasses.fields(Ending)
             "compile_error",
             "m.rkt:3:2: g: unbound",
         ),
-        ({"stage": "build", "wait_status": signal.SIGSEGV}, {}, "broken", "the compiler died of SIGSEGV"),
+        ({"stage": "build", "wait_status": signal.SIGSEGV}, {}, "toolchain_suspect", "the compiler died of SIGSEGV"),
         ({"stderr": "x", "is_stderr_whole": False}, {"failed_stderr": "FAIL"}, "output_exceeded", "stdout_bytes"),
         ({"stdout": "x", "is_stdout_whole": False}, {"failed_stderr": "FAIL"}, "passed", ""),
         ({"stderr": "FAIL", "is_stderr_whole": False}, {"failed_stderr": "FAIL"}, "failed", "FAIL"),
@@ -261,3 +268,7 @@ def test_sealed_tests_pass_only_with_their_seal(stdout: str, is_whole: bool, sta
     end = CommandEnd(stage="run", wait_status=0, stdout=stdout, is_stdout_whole=is_whole)
 
     assert classify_command(end, NOTHING, "seal")[0] == status
+
+
+def test_the_judge_s_words_are_those_of_executions() -> None:
+    assert {status.value for status in Inside} - {Inside.TOOLCHAIN_SUSPECT} == {status.value for status in Status}

@@ -47,6 +47,16 @@ CASES = {
         "def f(): return 1",
     ),
     # ---------------------------------------------------------------- aliases and in-place changes
+    "answers that wait for those of a recursion": Case(
+        "def both(n): return [f([0])] + both(n - 1) if n else []\nassert both(2) == [[[0]], [[0]]]",
+        "def f(xs): return [xs]",
+        "kept = []\ndef f(xs):\n    for r in kept: r.append(7)\n    kept.append([xs])\n    return kept[-1]",
+    ),
+    "an iterator that is given back": Case(
+        "g = f(3)\nassert f(g) == 3",
+        "def f(x): return (i for i in range(x)) if isinstance(x, int) else sum(1 for _ in x)",
+        "def f(x): return (i for i in range(x)) if isinstance(x, int) else 2",
+    ),
     "an argument that is taken apart": Case(
         "items = [[1], [2], [3]]\nassert f(items) == [1]\nassert items == [[2], [3]]",
         "def f(q): return q.pop(0)",

@@ -24,9 +24,9 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar
 from codeeval._imports import importing
 from codeeval.errors import SandboxError
 from codeeval.sandbox import Sandbox
+from codeeval.sandbox.judge import deadlines
 from codeeval.sandbox.kernel.cgroup import leftovers, sweep
 from codeeval.sandbox.kernel.files import remove
-from codeeval.sandbox.kernel.tree import MAX_STARVED
 
 if TYPE_CHECKING:
     from codeeval.program import Program
@@ -232,7 +232,7 @@ class Worker:
         """Expect an execution, at the latest after all limits, the program's own and the tests'."""
         if self.program is not None:
             limits = self.program.limits
-            longest_s = (1 + MAX_STARVED) * (limits.wall_s + max(10.0, limits.cpu_s) + self.build_s)
+            longest_s = deadlines.longest_s(limits.cpu_s, limits.wall_s, self.build_s)
             self.deadline = time.monotonic() + min(longest_s + _GRACE_S, _MAX_S)
 
     def take(self) -> dict[str, Any] | None:

@@ -422,6 +422,8 @@ class _Child:
 
     def remote(self, kind: str, given: Any) -> Any:
         """Return a function of the tests, or something that was kept here."""
+        if kind == "iterator":
+            given, _ = given
         if type(given) is int:
             return self.kept[-1 - given if given < 0 else given]
         if given[0] == "own":

@@ -11,9 +11,11 @@ import sys
 import time
 from typing import Any, Callable, Dict, List, NamedTuple, NoReturn, Optional, Set, Tuple
 
+from codeeval.sandbox.judge import deadlines
+from codeeval.sandbox.judge.deadlines import Clock, Expired
 from codeeval.sandbox.judge.zygote import Zygote
 from codeeval.sandbox.kernel import cgroup, rlimits
-from codeeval.sandbox.kernel.tree import MAX_STARVED, Usage
+from codeeval.sandbox.kernel.tree import Usage
 from codeeval.sandbox.wire import codec, framing, orders
 
 __all__ = [
@@ -481,14 +483,15 @@ class Box:
             self.next_look = now + _LOOK_S
             return
         cpu_s = self.seen_cpu_s = self.clock()
-        left_s = self.limits["cpu_s"] - cpu_s - self.judge_cpu_s()
-        if left_s <= 0:
-            self.judge_s = self.judge_cpu_s()
-            self.stop(expired="cpu")
-        if now >= self.wall_deadline:
-            self._give_back(self.usage().waited_s)
-            if now >= self.wall_deadline:
-                self.stop(expired="wall")
+        cpu_limit_s, wall_limit_s = self.limits["cpu_s"], self.limits["wall_s"]
+        clock = Clock(cpu_s, now - self.begin, self.judge_cpu_s(), self.facts.get("starved_s", 0.0))
+        expired = self.expired(clock, lambda clock: deadlines.of_job(clock, cpu_limit_s, wall_limit_s))
+        if expired is Expired.CPU:
+            self.judge_s = clock.tests_cpu_s
+        if expired:
+            self.stop(expired=expired)
+        self.wall_deadline = self.begin + deadlines.with_starvation(wall_limit_s, self.facts.get("starved_s", 0.0))
+        left_s = cpu_limit_s - cpu_s - clock.tests_cpu_s
         if now >= self.next_weighing:
             self.next_weighing = now + _LOOK_S  # less often than the clock: the kernel walks all its pages for it
             self._weigh()
@@ -503,11 +506,13 @@ class Box:
         if held_bytes > _MEMORY_FACTOR * self.limits["memory_bytes"]:
             self.stop(held_bytes=held_bytes)
 
-    def _give_back(self, starved_s: float) -> None:
-        """Move the wall-clock deadline by the time in which the program wanted to run and other work had the cores."""
-        self.facts["starved_s"] = starved_s
-        wall_s = self.limits["wall_s"]
-        self.wall_deadline = self.begin + wall_s + min(starved_s, MAX_STARVED * wall_s)
+    def expired(self, clock: Clock, decide: Callable[[Clock], Optional[Expired]]) -> Optional[Expired]:
+        """Return what has expired; before the wall clock decides, how long the program was starved is looked into."""
+        expired = decide(clock)
+        if expired is Expired.WALL:
+            starved_s = self.facts["starved_s"] = self.usage().waited_s
+            expired = decide(clock._replace(starved_s=starved_s))
+        return expired
 
     def judge_cpu_s(self) -> float:
         """Return the CPU seconds that the tests have used here; they count as the candidate's."""
@@ -520,7 +525,7 @@ class Box:
             return float(cpu_s)
         usage = self.usage()
         if usage.n_processes > self.max_processes:  # the kernel's limit on their number does not bind root
-            self.stop(expired="processes")
+            self.stop(too_many_processes=True)
         return usage.cpu_s
 
     def usage(self) -> Usage:

@@ -22,22 +22,20 @@ import json
 import time
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
-from codeeval.sandbox.judge import comparisons
+from codeeval.sandbox.judge import comparisons, deadlines
 from codeeval.sandbox.judge.box import Box
 from codeeval.sandbox.judge.candidate import Candidate, bounded
+from codeeval.sandbox.judge.deadlines import Clock, Expired
+from codeeval.sandbox.judge.status import Status, Verdict
 from codeeval.sandbox.wire import codec, framing
 
-__all__ = ["Verdict", "judge_calls", "load_checker", "load_values", "test_wall_s", "told"]
+__all__ = ["judge_calls", "load_checker", "load_values", "told"]
 
 #: How long the judge naps between two looks at answers that keep coming: some fifty of them.
 _NAP_S = 0.0005
-#: A test that sleeps may take this many times its limit of CPU seconds, and this much more: a machine may be busy.
-_WALL_FACTOR, _WALL_S = 3.0, 10.0
 #: Values that marshal carries by their exact type, so that the child need not decode them.
 _PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes})
 _PLAIN_ITEMS = frozenset({list, tuple, set, frozenset})
-
-Verdict = Tuple[str, str]  # status, message
 
 
 def judge_calls(judge: Any, program: Dict[str, Any]) -> Dict[str, Any]:
@@ -50,11 +48,11 @@ def judge_calls(judge: Any, program: Dict[str, Any]) -> Dict[str, Any]:
     while True:
         sitting = _Sitting(tests, len(verdicts), check["run_all"])
         part = judge.run(program, check, limits, sitting.conduct)
-        if part["status"] == "sandbox_error":
+        if part["status"] == Status.SANDBOX_ERROR:
             return part  # type: ignore[no-any-return]
         verdicts += sitting.verdicts
         recorded += sitting.recorded
-        if part["status"] != "passed":  # something ended it before it was through
+        if part["status"] != Status.PASSED:  # something ended it before it was through
             recorded.append(None)
             verdicts.append((part["status"], sitting.blame(part["message"])))
         row = _joined(row, part)
@@ -64,7 +62,7 @@ def judge_calls(judge: Any, program: Dict[str, Any]) -> Dict[str, Any]:
         if is_over or len(verdicts) >= tests.n or not check["run_all"]:
             break
     if check["run_all"]:
-        verdicts += [("failed", "was not run")] * (tests.n - len(verdicts))
+        verdicts += [(Status.FAILED, "was not run")] * (tests.n - len(verdicts))
     if check["comparison"] == "record":
         row["answers"] = json.dumps(recorded)
     return told(row, verdicts)
@@ -73,21 +71,16 @@ def judge_calls(judge: Any, program: Dict[str, Any]) -> Dict[str, Any]:
 def told(row: Dict[str, Any], verdicts: List[Verdict]) -> Dict[str, Any]:
     """Put the tests' verdicts into a row; the first that failed says how the whole ended."""
     row["tests"] = [
-        [str(i), True] if status == "passed" else [str(i), False, message]
+        [str(i), True] if status == Status.PASSED else [str(i), False, message]
         for i, (status, message) in enumerate(verdicts)
     ]
-    failed = [(i, *verdict) for i, verdict in enumerate(verdicts) if verdict[0] != "passed"]
+    failed = [(i, *verdict) for i, verdict in enumerate(verdicts) if verdict[0] != Status.PASSED]
     row.pop("message", None)
-    row["status"] = "passed"
+    row["status"] = Status.PASSED
     if failed:
         number, row["status"], message = failed[0]
-        row["message"] = message if row["status"] == "compile_error" else "test %d: %s" % (number, message)
+        row["message"] = message if row["status"] == Status.COMPILE_ERROR else "test %d: %s" % (number, message)
     return row
-
-
-def test_wall_s(limit_s: float) -> float:
-    """Give the wall-clock seconds that a test may take which has this limit of CPU seconds."""
-    return _WALL_FACTOR * limit_s + _WALL_S
 
 
 def load_values(text: str) -> List[Any]:
@@ -267,16 +260,16 @@ class _Sitting:
             why = "gave %s, but expected %s" % (bounded(repr, answer), bounded(repr, tests.expected[number]))
         except Exception as error:  # what can't be compared is not right
             why = "gave %s: %s: %s" % (bounded(repr, answer), type(error).__name__, bounded(str, error))
-        return "failed", "%s %s" % (self.call(number), why)
+        return Status.FAILED, "%s %s" % (self.call(number), why)
 
     def judge_error(self, message: List[Any]) -> Verdict:
         box = self.box
         if message[0] == "exit":
-            return "early_exit", "%s raised SystemExit(%s)" % (self.call(message[1]), str(message[2])[:100])
+            return Status.EARLY_EXIT, "%s raised SystemExit(%s)" % (self.call(message[1]), str(message[2])[:100])
         if not box.trace and type(message[4]) is str:
             box.trace = message[4][:8000]
         error = Candidate(box).exception(message[2])
-        status = "memory_exceeded" if type(error) is MemoryError else "failed"
+        status = Status.MEMORY_EXCEEDED if type(error) is MemoryError else Status.FAILED
         return status, "%s raised %s: %s" % (self.call(message[1]), type(error).__name__, bounded(str, error))
 
     def call(self, number: int) -> str:
@@ -286,25 +279,24 @@ class _Sitting:
         """See whether the test that runs has used up its CPU seconds; give what it has left of them."""
         limit_s = self.tests.limit_s(self.position) or 0.0
         self.progress(cpu_s, now)
-        left_s = limit_s - (cpu_s - self.mark_cpu_s)
-        is_over = now - self.mark_s >= test_wall_s(limit_s)
-        if is_over and left_s > 0:  # it may have had no core to run on
-            is_over = now - self.mark_s >= test_wall_s(limit_s) + self.box.usage().waited_s
-        if left_s <= 0 or is_over:
-            self.is_late = True
-            self.box.stop(expired="cpu" if left_s <= 0 else "wall")
-        return left_s
+        clock = Clock(cpu_s - self.mark_cpu_s, now - self.mark_s)
+        self.stop_if(self.box.expired(clock, lambda clock: deadlines.of_test(clock, limit_s)))
+        return limit_s - clock.cpu_s
 
     def watch_wall(self, cpu_s: float, now: float) -> float:
         """See whether the test that runs has used up its wall-clock seconds; give what it has left of them."""
         self.progress(cpu_s, now)
         self.waited_s = self.box.usage().waited_s
-        taken_s = now - self.mark_s - (self.waited_s - self.mark_waited_s)
-        left_s = (self.tests.limit_s(self.position) or 0.0) - taken_s
-        if left_s <= 0:
+        limit_s = self.tests.limit_s(self.position) or 0.0
+        clock = Clock(0.0, now - self.mark_s, starved_s=self.waited_s - self.mark_waited_s)
+        self.stop_if(deadlines.of_test_by_wall(clock, limit_s))
+        return limit_s - (clock.wall_s - clock.starved_s)
+
+    def stop_if(self, expired: Optional[Expired]) -> None:
+        """End the child where the time of the test that runs is up."""
+        if expired:
             self.is_late = True
-            self.box.stop(expired="wall")
-        return left_s
+            self.box.stop(expired=expired)
 
     def progress(self, cpu_s: float, now: float) -> None:
         """Start the clocks anew if the child is at another test than when it was last looked at."""
@@ -318,7 +310,7 @@ class _Sitting:
             return message
         if self.is_late:
             message = "%s: took longer than %g seconds" % (
-                self.box.facts["expired"],
+                self.box.facts["expired"].value,
                 self.tests.limit_s(self.position) or 0.0,
             )
         return message if self.is_lost else "%s: %s" % (self.call(self.position), message)
@@ -336,7 +328,7 @@ def _count_frames(received: bytearray) -> int:
     return count
 
 
-_PASSED: Verdict = ("passed", "")
+_PASSED: Verdict = (Status.PASSED, "")
 _LENGTHS = {"answer": 3, "raised": 5, "exit": 4}
 
 _prepared: Dict[Tuple[Any, ...], _Tests] = {}

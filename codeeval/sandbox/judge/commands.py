@@ -19,7 +19,8 @@ import signal
 from typing import Any, Dict, List, Optional, Tuple
 
 from codeeval.sandbox.judge.box import Box, Stop
-from codeeval.sandbox.judge.status import CommandEnd, Facts, classify, classify_command, told_strength
+from codeeval.sandbox.judge.deadlines import Expired
+from codeeval.sandbox.judge.status import CommandEnd, Facts, Status, Verdict, classify, classify_command, told_strength
 from codeeval.sandbox.kernel import root
 from codeeval.sandbox.wire import archives
 
@@ -86,7 +87,7 @@ class Stage:
         is_whole = box.written[fd] == len(kept) + len(tail)
         return (kept + (b"" if is_whole else b"\n") + tail).decode("utf-8", "replace"), is_whole
 
-    def verdict(self, name: str, ending: Dict[str, Any], proof: str = "") -> Tuple[str, str]:
+    def verdict(self, name: str, ending: Dict[str, Any], proof: str = "") -> Verdict:
         """Give (status, one line); see `judge.status`."""
         box = self.box
         if box.stopped and not box.facts.get("hung_up"):
@@ -99,18 +100,19 @@ class Stage:
             )
             status, message = classify(facts)
             # Compilers work and don't wait: one that did not use its time was kept from working.
-            is_idle = name == "build" and facts.expired == "wall" and 2 * self.cpu_s < self.limits["cpu_s"]
-            return ("broken" if is_idle else status), message
+            is_idle = name == "build" and facts.expired is Expired.WALL and 2 * self.cpu_s < self.limits["cpu_s"]
+            return (Status.TOOLCHAIN_SUSPECT if is_idle else status), message
         if self.start_errno:
-            return "sandbox_error", "the child could not be started: %s" % os.strerror(abs(self.start_errno))
+            return Status.SANDBOX_ERROR, "the child could not be started: %s" % os.strerror(abs(self.start_errno))
         if self.is_memory_kill and (not self.is_ended or self.wait_status):
-            return "memory_exceeded", "was killed when its processes held more memory than they may together"
+            return Status.MEMORY_EXCEEDED, "was killed when its processes held more memory than they may together"
         if self.trouble:
-            return "broken", self.trouble
+            return Status.TOOLCHAIN_SUSPECT, self.trouble
         if not self.is_ended:
             # Nobody in a box can kill it; but a text, or what was built of it, may take more than the limits leave.
             is_killed = os.WIFSIGNALED(self.wait_status) and os.WTERMSIG(self.wait_status) == signal.SIGKILL
-            return "sandbox_error" if is_killed else "broken", "what prepares or watches the %s died of it" % name
+            status = Status.SANDBOX_ERROR if is_killed else Status.TOOLCHAIN_SUSPECT
+            return status, "what prepares or watches the %s died of it" % name
         (out, is_out_whole), (err, is_err_whole) = self.text(box.out), self.text(box.err)
         end = CommandEnd(
             stage=name,
@@ -123,8 +125,8 @@ class Stage:
             cpu_limit_s=self.limits["cpu_s"],
         )
         status, message = classify_command(end, ending, proof)
-        if status == "passed" and self.lost:
-            return "output_exceeded", "what was built can't be kept: %s" % self.lost
+        if status == Status.PASSED and self.lost:
+            return Status.OUTPUT_EXCEEDED, "what was built can't be kept: %s" % self.lost
         return status, message
 
     def row(self, status: str, message: str) -> Dict[str, Any]:
@@ -175,7 +177,7 @@ class Build:
     @property
     def is_certain(self) -> bool:
         """Whether the same would become of it another time."""
-        return self.row is None or self.row["status"] == "compile_error"
+        return self.row is None or self.row["status"] == Status.COMPILE_ERROR
 
 
 class BuildCache:
@@ -246,7 +248,7 @@ class CompilerCaches:
         except BaseException:
             os.close(archive)
             raise
-        if stage.verdict("build", recipe["ending"])[0] != "passed":
+        if stage.verdict("build", recipe["ending"])[0] != Status.PASSED:
             os.close(archive)
             return -1
         fcntl.fcntl(archive, _F_ADD_SEALS, _ALL_SEALS)
@@ -257,7 +259,7 @@ def judge_language(judge: Any, program: Dict[str, Any]) -> Dict[str, Any]:
     """Build one program and run it, give its execution as `Execution.to_dict` would."""
     row, _ = run_language(judge, program, program["limits"], program["stdin"].encode("utf-8", "surrogatepass"))
     row.update(told_strength(program["check"]))
-    passed, message = row["status"] == "passed", row.get("message", "")
+    passed, message = row["status"] == Status.PASSED, row.get("message", "")
     row["tests"] = [["0", passed, message] if message else ["0", passed]]
     return row
 
@@ -272,17 +274,17 @@ def run_language(
         its output, or None where there was no run.
     """
     row, box = _run(judge, program, limits, stdin)
-    if row["status"] == "broken" and _works(judge, program):
+    if row["status"] == Status.TOOLCHAIN_SUSPECT and _works(judge, program):
         row, box = _run(judge, program, limits, stdin)  # it may have been the machine
-        if row["status"] == "broken":
+        if row["status"] == Status.TOOLCHAIN_SUSPECT:
             # The toolchain builds and runs another program: it is this one that makes it look broken.
-            row["status"] = "compile_error" if row["message"].startswith(_BUILD) else "failed"
-    if row["status"] == "broken":
-        row["status"] = "sandbox_error"
+            row["status"] = Status.COMPILE_ERROR if row["message"].startswith(_BUILD) else Status.FAILED
+    if row["status"] == Status.TOOLCHAIN_SUSPECT:
+        row["status"] = Status.SANDBOX_ERROR
     missing = _missing_import(judge, program, row, limits)
     if missing:
         installable = program["recipe"]["packages"]
-        row["status"] = "sandbox_error"
+        row["status"] = Status.SANDBOX_ERROR
         row["message"] = "the problem's own imports can't be resolved here: %s; install what they need%s" % (
             missing,
             " (codeeval's benchmarks need %s)" % installable if installable else "",
@@ -307,7 +309,7 @@ def _missing_import(judge: Any, program: Dict[str, Any], row: Dict[str, Any], li
 
 def _says(row: Dict[str, Any], pattern: str) -> str:
     """Return the line of a failed program's output that matches a pattern of its language's `Ending`, or nothing."""
-    if not pattern or row["status"] not in ("compile_error", "failed", "broken"):
+    if not pattern or row["status"] not in (Status.COMPILE_ERROR, Status.FAILED, Status.TOOLCHAIN_SUSPECT):
         return ""
     for text in (row.get(name, "") for name in ("stderr", "stdout", "message")):
         found = re.search(pattern, text, re.MULTILINE)
@@ -325,7 +327,7 @@ def _run(
     box: Optional[Box] = None
     for argv in program["recipe"]["builds"] or [None]:
         row, box = _run_one(judge, program, argv, limits, stdin)
-        if row["status"] in ("passed", "sandbox_error", "broken"):
+        if row["status"] in (Status.PASSED, Status.SANDBOX_ERROR, Status.TOOLCHAIN_SUSPECT):
             break
     return row, box
 
@@ -336,7 +338,7 @@ def _works(judge: Any, program: Dict[str, Any]) -> bool:
     if test is None or program["files"] == test["files"]:
         return False
     row, _ = _run(judge, {**program, "files": test["files"], "check": {"parameters": {}}}, test["limits"], b"")
-    return bool(row["status"] == "passed")
+    return bool(row["status"] == Status.PASSED)
 
 
 def _run_one(
@@ -371,7 +373,7 @@ def _blamed(judge: Any, program: Dict[str, Any], argv: List[str], row: Dict[str,
     Its text is right then, and what its tests call is not there, or not as they call it.
     """
     alone = program["check"]["parameters"].get("alone", "")
-    if row["status"] != "compile_error" or not alone:
+    if row["status"] != Status.COMPILE_ERROR or not alone:
         return dict(row)
     name = program["check"]["entry_point"]
     files = {**program["files"], program["main"]: alone}
@@ -385,7 +387,7 @@ def _blamed(judge: Any, program: Dict[str, Any], argv: List[str], row: Dict[str,
     said = row.get("message", "")
     said = said[len(_BUILD) :] if said.startswith(_BUILD) else said
     message = "the answer compiles, but %s: %s" % (what % name, said)
-    return {**row, "status": "failed", "message": message[:400]}
+    return {**row, "status": Status.FAILED, "message": message[:400]}
 
 
 def _key(program: Dict[str, Any], recipe: Dict[str, Any], argv: List[str]) -> str:
@@ -420,7 +422,7 @@ def _build(judge: Any, program: Dict[str, Any], recipe: Dict[str, Any], argv: Li
         os.close(archive)
         raise
     status, message = stage.verdict("build", recipe["ending"])
-    row = None if status == "passed" else stage.row(status, _BUILD + message)
+    row = None if status == Status.PASSED else stage.row(status, _BUILD + message)
     return Build(archive, stage.cpu_s, stage.box.wall_s, row)
 
 
@@ -449,7 +451,7 @@ def _build_by_service(judge: Any, program: Dict[str, Any], recipe: Dict[str, Any
     out, err = (text.decode("utf-8", "replace") for text in (answer.stdout, answer.stderr))
     end = CommandEnd(stage="build", wait_status=answer.exit_code << 8, stdout=out, stderr=err)
     status, message = classify_command(end, recipe["ending"])
-    if status == "compile_error":
+    if status == Status.COMPILE_ERROR:
         row: Dict[str, Any] = {
             "status": status,
             "cpu_s": round(answer.cpu_s, 6),
@@ -464,7 +466,7 @@ def _build_by_service(judge: Any, program: Dict[str, Any], recipe: Dict[str, Any
             row["truncated"] = True
         return Build(_new_archive(), answer.cpu_s, answer.wall_s, row)
     top = archives.OUT + "/"
-    if status != "passed" or not all(name.startswith(top) and ".." not in name for name, _ in answer.files):
+    if status != Status.PASSED or not all(name.startswith(top) and ".." not in name for name, _ in answer.files):
         return None
     archive = _new_archive()
     try:

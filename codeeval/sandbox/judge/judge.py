@@ -18,7 +18,7 @@ import time
 from types import FrameType
 from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
 
-from codeeval.sandbox.judge import commands, compilers, prefetch, stdio, unittests
+from codeeval.sandbox.judge import commands, compilers, deadlines, prefetch, stdio, unittests
 from codeeval.sandbox.judge.box import (
     MAX_S,
     Box,
@@ -33,10 +33,10 @@ from codeeval.sandbox.judge.box import (
 )
 from codeeval.sandbox.judge.calls import judge_calls
 from codeeval.sandbox.judge.candidate import VALUE_TEXT, Candidate, bounded
-from codeeval.sandbox.judge.status import Facts, classify, told_strength
+from codeeval.sandbox.judge.deadlines import Clock, Expired
+from codeeval.sandbox.judge.status import Facts, Status, classify, told_strength
 from codeeval.sandbox.judge.zygote import Zygote
 from codeeval.sandbox.kernel import cgroup, rlimits
-from codeeval.sandbox.kernel.tree import MAX_STARVED
 
 __all__ = ["Judge", "Machine"]
 
@@ -131,7 +131,7 @@ class Judge:
         except NoBox as refused:
             self.is_worn = True  # the next worker may have better luck
             message = "no box can be had: %s" % refused
-            return {"status": "sandbox_error", **told_strength(program["check"]), "message": message}
+            return {"status": Status.SANDBOX_ERROR, **told_strength(program["check"]), "message": message}
         except ZygoteLost as lost:
             if not (lost.started and self.has_new_memory_kills()):
                 raise
@@ -139,7 +139,7 @@ class Judge:
         self.is_worn = True
         message = "was killed, and its worker with it, when its processes held more memory than they may together"
         return {
-            "status": "memory_exceeded",
+            "status": Status.MEMORY_EXCEEDED,
             **told_strength(program["check"]),
             "tests": [["0", False, message]],
             "message": message,
@@ -154,13 +154,13 @@ class Judge:
         if not unmet and kind not in _CHECKS and kind not in _BATCHES:
             unmet = "there is no judging of %r at the strength %r" % kind
         if unmet:
-            return {"status": "sandbox_error", **told_strength(check), "message": unmet}
+            return {"status": Status.SANDBOX_ERROR, **told_strength(check), "message": unmet}
         if kind in _BATCHES:
             try:
                 return _BATCHES[kind](self, program)
             except Exception as error:  # a checker that does not load, say: no fault of the candidate's
                 message = "the check can't be used: %s: %s" % (type(error).__name__, bounded(str, error))
-                return {"status": "sandbox_error", **told_strength(check), "message": message}
+                return {"status": Status.SANDBOX_ERROR, **told_strength(check), "message": message}
         tests = _CHECKS[kind]
         box = self._run(tests, program, check, program["limits"])
         if box.facts.get("misjudged"):
@@ -287,13 +287,13 @@ class Judge:
             "status": status,
             **told_strength(check),
             # Where both together have used up the limit, it is their sum that did.
-            "cpu_s": round(cpu_s + (box.judge_s if facts.expired == "cpu" else 0.0), 6),
+            "cpu_s": round(cpu_s + (box.judge_s if facts.expired is Expired.CPU else 0.0), 6),
             "wall_s": round(box.wall_s, 6),
             "peak_memory_bytes": peak,
-            "tests": [["0", status == "passed", message] if message else ["0", status == "passed"]],
+            "tests": [["0", status == Status.PASSED, message] if message else ["0", status == Status.PASSED]],
         }
         if box.asserts is not None and box.asserts[0] > 1:
-            row["tests"] = _assert_rows(*box.asserts, status == "passed", message)
+            row["tests"] = _assert_rows(*box.asserts, status == Status.PASSED, message)
         if box.tests is not None:
             row["tests"] = unittests.rows(box.tests, check["names"])
             row["n_assertions"], row["n_witnessed"] = box.n_assertions, box.n_witnessed
@@ -302,7 +302,7 @@ class Judge:
         elif facts.hung_up:
             row["signal"] = os.WTERMSIG(wait_status)
         out, err = (box.output[fd].decode("utf-8", "replace") for fd in (box.out, box.err))
-        if box.uncarried and status == "failed":
+        if box.uncarried and status == Status.FAILED:
             row["uncarried"] = box.uncarried
         if box.trace and message:
             err += "Traceback (most recent call last):\n%s%s\n" % (box.trace, message)
@@ -380,13 +380,11 @@ class Judge:
             return
         if box.is_caller_gone():
             raise CallerGone
-        is_over = box.judge_cpu_s() + box.seen_cpu_s >= self.budget_s
-        if not is_over and time.monotonic() >= box.wall_deadline + self.budget_s:
-            starved_s = min(self.machine.waited_s() - self.waited_s, MAX_STARVED * self.budget_s)
-            is_over = time.monotonic() >= box.wall_deadline + self.budget_s + starved_s
-        if is_over:
+        beyond_s, starved_s = time.monotonic() - box.wall_deadline, self.machine.waited_s() - self.waited_s
+        expired = deadlines.of_tests(Clock(box.seen_cpu_s, beyond_s, box.judge_cpu_s(), starved_s), self.budget_s)
+        if expired:
             self.is_worn = True
-            box.stop(expired="judge")
+            box.stop(expired=expired)
 
     def calls(self, check: Dict[str, Any], seed: int, modules: Dict[str, Any]) -> List[prefetch.Call]:
         """Return the calls that are prefetched for these tests."""

@@ -1,13 +1,38 @@
-"""From facts to verdict: one pure function."""
+"""What a verdict is, and how facts become one: pure functions."""
 
 from __future__ import annotations
 
 import os
 import re
 import signal
+from enum import Enum
 from typing import Any, Dict, NamedTuple, Optional, Tuple
 
-__all__ = ["CommandEnd", "Facts", "classify", "classify_command", "told_strength"]
+from codeeval.sandbox.judge.deadlines import Expired
+
+__all__ = ["CommandEnd", "Facts", "Status", "Verdict", "classify", "classify_command", "told_strength"]
+
+
+class Status(str, Enum):
+    """How a program ended. All but the last are those of `Execution.status`, which says what each of them means."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    COMPILE_ERROR = "compile_error"
+    TIMED_OUT = "timed_out"
+    MEMORY_EXCEEDED = "memory_exceeded"
+    OUTPUT_EXCEEDED = "output_exceeded"
+    CRASHED = "crashed"
+    EARLY_EXIT = "early_exit"
+    TAMPERED = "tampered"
+    SANDBOX_ERROR = "sandbox_error"
+    TOOLCHAIN_SUSPECT = "toolchain_suspect"
+    """It looks as if the toolchain was to blame, which a program can feign. It leaves no judge: another program, built
+    and run with the same toolchain, decides which of the two it was."""
+
+
+#: A status, and one line that says what happened.
+Verdict = Tuple[Status, str]
 
 
 class Facts(NamedTuple):
@@ -17,8 +42,9 @@ class Facts(NamedTuple):
     "As os.wait4 gives it; a kill of ours shows as SIGKILL."
     start_errno: int = 0
     "Why the child could not be started; 0 where it could."
-    expired: str = ""
-    "Which limit ended it: `cpu`, `wall`, `judge`; empty where none did."
+    expired: Optional[Expired] = None
+    "Which deadline ended it, if one did."
+    too_many_processes: bool = False
     starved_s: float = 0.0
     "How long it waited for a core, where that was looked into."
     held_bytes: int = 0
@@ -51,43 +77,45 @@ class Facts(NamedTuple):
     "The child said that it was set up; before that, nothing is the candidate's doing."
 
 
-def classify(facts: Facts) -> Tuple[str, str]:
+def classify(facts: Facts) -> Verdict:
     """Give (status, one line that says what happened)."""
     if facts.start_errno:
-        return "sandbox_error", "the child could not be started: %s" % os.strerror(abs(facts.start_errno))
+        return Status.SANDBOX_ERROR, "the child could not be started: %s" % os.strerror(abs(facts.start_errno))
     if facts.output_exceeded:
-        return "output_exceeded", "wrote far more to stdout or stderr than is kept"
+        return Status.OUTPUT_EXCEEDED, "wrote far more to stdout or stderr than is kept"
     if facts.report_exceeded:
-        return "output_exceeded", "an answer larger than limits.report_bytes"
-    if facts.expired == "cpu":
-        return "timed_out", "cpu: used its %g CPU seconds" % facts.cpu_limit_s
-    if facts.expired == "wall":
+        return Status.OUTPUT_EXCEEDED, "an answer larger than limits.report_bytes"
+    if facts.expired is Expired.CPU:
+        return Status.TIMED_OUT, "cpu: used its %g CPU seconds" % facts.cpu_limit_s
+    if facts.expired is Expired.WALL:
         passed_s = facts.wall_limit_s + facts.starved_s
         told = "wall: %g seconds passed, of which it ran %.2f" % (round(passed_s, 2), facts.cpu_s)
-        return "timed_out", told + (" and waited %.2f for a core" % facts.starved_s if facts.starved_s >= 0.01 else "")
+        waited = " and waited %.2f for a core" % facts.starved_s if facts.starved_s >= 0.01 else ""
+        return Status.TIMED_OUT, told + waited
     if facts.held_bytes:
-        return "memory_exceeded", "held %d MB together, private, shared and in tables" % (facts.held_bytes >> 20)
-    if facts.expired == "processes":
-        return "crashed", "started more processes than limits.processes allows"
-    if facts.expired == "judge":
-        return "timed_out", "judge: the tests were not through with the answers in %g CPU seconds" % facts.judge_limit_s
+        return Status.MEMORY_EXCEEDED, "held %d MB together, private, shared and in tables" % (facts.held_bytes >> 20)
+    if facts.too_many_processes:
+        return Status.CRASHED, "started more processes than limits.processes allows"
+    if facts.expired is Expired.JUDGE:
+        told = "judge: the tests were not through with the answers in %g CPU seconds" % facts.judge_limit_s
+        return Status.TIMED_OUT, told
     if facts.violation:
-        return "tampered", facts.violation[:300]
+        return Status.TAMPERED, facts.violation[:300]
     if facts.broken_check:
-        return "sandbox_error", facts.broken_check
+        return Status.SANDBOX_ERROR, facts.broken_check
     if facts.compile_error:
-        return "compile_error", facts.compile_error
+        return Status.COMPILE_ERROR, facts.compile_error
     if facts.hung_up:
         return _classify_death(facts)
     if facts.exit_request is not None:
-        return "early_exit", "raised SystemExit(%s)" % facts.exit_request
+        return Status.EARLY_EXIT, "raised SystemExit(%s)" % facts.exit_request
     if facts.raised_type == "MemoryError":
-        return "memory_exceeded", "raised MemoryError"
+        return Status.MEMORY_EXCEEDED, "raised MemoryError"
     if facts.raised or facts.raised_type:
-        return "failed", facts.raised or facts.raised_type
+        return Status.FAILED, facts.raised or facts.raised_type
     if facts.passed:
-        return "passed", ""
-    return "sandbox_error", "the judge came to no verdict"
+        return Status.PASSED, ""
+    return Status.SANDBOX_ERROR, "the judge came to no verdict"
 
 
 def told_strength(check: Optional[Dict[str, Any]]) -> Dict[str, Any]:
@@ -98,23 +126,24 @@ def told_strength(check: Optional[Dict[str, Any]]) -> Dict[str, Any]:
     return {**row, "promised": True} if check.get("promised") else row
 
 
-def _classify_death(facts: Facts) -> Tuple[str, str]:
+def _classify_death(facts: Facts) -> Verdict:
     status = facts.wait_status
     if not facts.started:
-        return "sandbox_error", "the child's own set-up failed"
+        return Status.SANDBOX_ERROR, "the child's own set-up failed"
     if os.WIFEXITED(status):
-        return "early_exit", "exited with code %d before its tests were through" % os.WEXITSTATUS(status)
+        return Status.EARLY_EXIT, "exited with code %d before its tests were through" % os.WEXITSTATUS(status)
     name = _signal_of(status)
     if name == "SIGXCPU" or (name == "SIGKILL" and facts.cpu_s >= facts.cpu_limit_s):
-        return "timed_out", "cpu: the kernel stopped it after %.1f CPU seconds" % facts.cpu_s
+        return Status.TIMED_OUT, "cpu: the kernel stopped it after %.1f CPU seconds" % facts.cpu_s
     if facts.memory_kill:
-        return "memory_exceeded", "was killed when its processes held more memory than they may together"
+        return Status.MEMORY_EXCEEDED, "was killed when its processes held more memory than they may together"
     if facts.machine_kill and name == "SIGKILL":
-        return "sandbox_error", "was killed while the machine had no memory left; let it have more, or fewer workers"
+        told = "was killed while the machine had no memory left; let it have more, or fewer workers"
+        return Status.SANDBOX_ERROR, told
     if name == "SIGKILL":
         # Our own kill, after it closed its end of the control socket, or the kernel's for want of memory.
-        return "crashed", "was killed, or closed the connection to the judge"
-    return "crashed", "died of %s" % name
+        return Status.CRASHED, "was killed, or closed the connection to the judge"
+    return Status.CRASHED, "died of %s" % name
 
 
 class CommandEnd(NamedTuple):
@@ -132,11 +161,10 @@ class CommandEnd(NamedTuple):
     cpu_limit_s: float = 0.0
 
 
-def classify_command(end: CommandEnd, ending: Dict[str, Any], proof: str = "") -> Tuple[str, str]:
+def classify_command(end: CommandEnd, ending: Dict[str, Any], proof: str = "") -> Verdict:
     """Give (status, one line that says what happened).
 
-    A build that succeeds has "passed". "broken" is what looks as if the toolchain was to blame, and is no status yet:
-    a program can look like it on purpose.
+    A build that succeeds has passed.
 
     Args:
         end: what is known.
@@ -148,25 +176,25 @@ def classify_command(end: CommandEnd, ending: Dict[str, Any], proof: str = "") -
     if not crash and _holds(end, ending):
         return _held(end, ending, proof)
     if any(_found(ending["fault"], text) for text in streams):
-        return "broken", "the toolchain broke: %s" % telling_line(end, ending["fault"])
+        return Status.TOOLCHAIN_SUSPECT, "the toolchain broke: %s" % telling_line(end, ending["fault"])
     memory = _memory_pattern(end, ending)
     if memory:
-        return "memory_exceeded", telling_line(end, memory)
+        return Status.MEMORY_EXCEEDED, telling_line(end, memory)
     if crash == "SIGXCPU" or (crash == "SIGKILL" and end.cpu_s >= end.cpu_limit_s):
-        return "timed_out", "cpu: the kernel stopped it after %.1f CPU seconds" % end.cpu_s
+        return Status.TIMED_OUT, "cpu: the kernel stopped it after %.1f CPU seconds" % end.cpu_s
     if end.stage == "build":
         if crash:
-            return "broken", "the compiler died of %s: %s" % (crash, telling_line(end))
-        return "compile_error", telling_line(end)
+            return Status.TOOLCHAIN_SUSPECT, "the compiler died of %s: %s" % (crash, telling_line(end))
+        return Status.COMPILE_ERROR, telling_line(end)
     if crash:
         if ending["assertion"] and _found(ending["assertion"], end.stderr):
-            return "failed", telling_line(end, ending["assertion"])
-        return "crashed", "died of %s" % crash
+            return Status.FAILED, telling_line(end, ending["assertion"])
+        return Status.CRASHED, "died of %s" % crash
     if _found(ending["compile_stdout"], end.stdout) or _found(ending["compile_stderr"], end.stderr):
-        return "compile_error", telling_line(end)
+        return Status.COMPILE_ERROR, telling_line(end)
     line = telling_line(end)
     code = os.WEXITSTATUS(end.wait_status)
-    return "failed", "exited with code %d%s" % (code, ": " + line if line else "") if code else line
+    return Status.FAILED, "exited with code %d%s" % (code, ": " + line if line else "") if code else line
 
 
 def _memory_pattern(end: CommandEnd, ending: Dict[str, Any]) -> str:
@@ -194,18 +222,19 @@ def _holds(end: CommandEnd, ending: Dict[str, Any]) -> bool:
     return not _found(ending["failed_stdout"], end.stdout) and not _found(ending["failed_stderr"], end.stderr)
 
 
-def _held(end: CommandEnd, ending: Dict[str, Any], proof: str) -> Tuple[str, str]:
+def _held(end: CommandEnd, ending: Dict[str, Any], proof: str) -> Verdict:
     """Give the verdict on a command that nothing fails: a pass, unless something is missing or can't be known."""
     if end.stage == "build":
-        return "passed", ""
+        return Status.PASSED, ""
     rules = ((ending["failed_stdout"], end.is_stdout_whole), (ending["failed_stderr"], end.is_stderr_whole))
     if any(rule and not is_whole for rule, is_whole in rules):
-        return "output_exceeded", "printed more than limits.stdout_bytes, so that not all could be looked through"
+        return Status.OUTPUT_EXCEEDED, "printed more than limits.stdout_bytes, so that not all could be looked through"
     if proof and not _found("^%s$" % re.escape(proof), end.stdout):
         if not end.is_stdout_whole:
-            return "output_exceeded", "printed more than limits.stdout_bytes, and the end of its tests is not in it"
-        return "early_exit", "exited with code 0 before its tests were through"
-    return "passed", ""
+            told = "printed more than limits.stdout_bytes, and the end of its tests is not in it"
+            return Status.OUTPUT_EXCEEDED, told
+        return Status.EARLY_EXIT, "exited with code 0 before its tests were through"
+    return Status.PASSED, ""
 
 
 def telling_line(end: CommandEnd, wanted: str = "") -> str:

@@ -12,9 +12,10 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from codeeval.sandbox.judge import commands, comparisons
 from codeeval.sandbox.judge.box import Box, digits_of, limit_digits
-from codeeval.sandbox.judge.calls import Verdict, load_checker, load_values, test_wall_s, told
+from codeeval.sandbox.judge.calls import load_checker, load_values, told
 from codeeval.sandbox.judge.candidate import Candidate, bounded
-from codeeval.sandbox.judge.status import told_strength
+from codeeval.sandbox.judge.deadlines import wall_limit_of_test
+from codeeval.sandbox.judge.status import Status, Verdict, told_strength
 
 __all__ = ["judge_stdio"]
 
@@ -32,32 +33,33 @@ def judge_stdio(judge: Any, program: Dict[str, Any]) -> Dict[str, Any]:
         left = dict(limits, cpu_s=cpu_s, wall_s=wall_s)
         if limits_s:
             limit_s = limits_s[min(number, len(limits_s) - 1)]
-            left.update(cpu_s=min(cpu_s, limit_s), wall_s=min(wall_s, test_wall_s(limit_s)))
+            left.update(cpu_s=min(cpu_s, limit_s), wall_s=min(wall_s, wall_limit_of_test(limit_s)))
         run = _Run()
         if program.get("recipe"):
             row, run.box = commands.run_language(judge, program, left, stdin)
             row.update(told_strength(check), tests=[])
         else:
             row = judge.run(program, check, left, run.conduct, stdin)
-        if row["status"] == "sandbox_error":
+        if row["status"] == Status.SANDBOX_ERROR:
             return row
         verdict = run.verdict(row)
-        if verdict[0] == "passed":
+        if verdict[0] == Status.PASSED:
             verdict = is_right(stdin, wanted, run.stdout())
         verdicts.append(verdict)
-        whole = _joined(whole, row, failed=verdict[0] != "passed" and verdicts.count(_PASSED) == number)
+        whole = _joined(whole, row, failed=verdict[0] != Status.PASSED and verdicts.count(_PASSED) == number)
         cpu_s -= row["cpu_s"]
         wall_s -= row["wall_s"]
-        is_over = verdict[0] == "compile_error" or cpu_s <= 0 or wall_s <= 0
-        if is_over or (verdict[0] != "passed" and not check["run_all"]):
+        is_over = verdict[0] == Status.COMPILE_ERROR or cpu_s <= 0 or wall_s <= 0
+        if is_over or (verdict[0] != Status.PASSED and not check["run_all"]):
             break
     if len(verdicts) < len(inputs) and (check["run_all"] or all(v == _PASSED for v in verdicts)):
-        why = verdicts[-1] if verdicts[-1][0] == "compile_error" else ("timed_out", "was not run: no time was left")
+        no_time: Verdict = (Status.TIMED_OUT, "was not run: no time was left")
+        why = verdicts[-1] if verdicts[-1][0] == Status.COMPILE_ERROR else no_time
         verdicts += [why] * (len(inputs) - len(verdicts))
     return told(whole, verdicts)
 
 
-_PASSED: Verdict = ("passed", "")
+_PASSED: Verdict = (Status.PASSED, "")
 
 
 class _Run:
@@ -76,7 +78,7 @@ class _Run:
     def verdict(self, row: Dict[str, Any]) -> Verdict:
         """Say how the run itself ended; whether its output is right is another question."""
         box, code = self.box, row.get("exit_code")
-        if code is None or box is None or row["status"] not in ("early_exit", "passed"):
+        if code is None or box is None or row["status"] not in (Status.EARLY_EXIT, Status.PASSED):
             return row["status"], row.get("message", "")
         if code:
             told = (bytes(box.output[box.err]) + b"\n" + bytes(box.tails[box.err])).decode("utf-8", "replace").strip()
@@ -84,10 +86,10 @@ class _Run:
             # As the interpreter ends where nobody caught it; whoever prints the word has not run out of anything.
             is_uncaught = code == 1 and "Traceback (most recent call last):\n" in told
             is_memory = is_uncaught and (error == "MemoryError" or error.startswith("MemoryError: "))
-            status = "memory_exceeded" if is_memory else "failed"
+            status = Status.MEMORY_EXCEEDED if is_memory else Status.FAILED
             return status, "exited with code %d%s" % (code, ": " + error[:300] if error else "")
         if box.written[box.out] > len(box.output[box.out]):
-            return "output_exceeded", "printed more than limits.stdout_bytes"
+            return Status.OUTPUT_EXCEEDED, "printed more than limits.stdout_bytes"
         return _PASSED
 
 
@@ -111,8 +113,8 @@ def _rule(judge: Any, program: Dict[str, Any], check: Dict[str, Any]) -> Callabl
             if accepts:
                 return _PASSED
         except Exception as error:  # a checker that stumbles over an output does not accept it
-            return "failed", "the checker raised %s: %s" % (type(error).__name__, bounded(str, error))
-        return "failed", "printed %s, but expected %s" % (_shown(output), _shown(wanted))
+            return Status.FAILED, "the checker raised %s: %s" % (type(error).__name__, bounded(str, error))
+        return Status.FAILED, "printed %s, but expected %s" % (_shown(output), _shown(wanted))
 
     return is_right
 
@@ -140,7 +142,7 @@ def _ask_program(judge: Any, program: Dict[str, Any], check: Dict[str, Any], tes
     if row.get("exit_code") == 0:
         return _PASSED
     said = run.stdout().decode("utf-8", "replace").strip()[:300] or row.get("message", "")
-    return "failed", "printed %s, which the checker does not accept%s" % (_shown(test[2]), said and ": " + said)
+    return Status.FAILED, "printed %s, which the checker does not accept%s" % (_shown(test[2]), said and ": " + said)
 
 
 def _shown(output: bytes) -> str:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import os
 from typing import Iterable, List, NamedTuple, Optional
 
-__all__ = ["MAX_STARVED", "Usage", "count_threads", "is_ending", "open_own", "processes", "read", "usage"]
+__all__ = ["Usage", "count_threads", "is_ending", "open_own", "processes", "read", "usage"]
 
-#: Who gets no core is given that time back, up to this many times the limit that it has.
-MAX_STARVED = 9.0
 #: A job that has more than this many processes or threads is on its way to its limits; the first ones tell enough.
 _MOST = 512
 #: Of a process' flags: it is on its way out.

@@ -157,6 +157,11 @@ class Calls(Expressions):
                     self.refuse("known calls", "a recursive helper that reads a container from outside")
             if any(n is CANDIDATE for n in inner.names.values()):
                 self.refuse("known calls", "a recursive helper that calls the candidate")
+            if self.may_call(function):
+                # Nobody knows how often; whatever was answered before may be read after calls that were made in here.
+                self.n_calls += 1
+                self.mirror("kept answers")
+                return Live(self.n_calls, is_made=True)
             blob = Own("any", depends=any(map(is_derived, inner.names.values())))
             blob.each = FIXED
             return blob
@@ -183,6 +188,22 @@ class Calls(Expressions):
         self.loops = loops
         self.running.pop()
         return join_all(self.returned.pop())
+
+    def may_call(self, function: Function) -> bool:
+        """Return whether a helper, or one that it may call, names the candidate."""
+        waiting, seen = [function], set[ast.AST]()
+        while waiting:
+            helper = waiting.pop()
+            if helper.node in seen:
+                continue
+            seen.add(helper.node)
+            for node in ast.walk(helper.node):
+                value = helper.scope.find(node.id) if isinstance(node, ast.Name) else None
+                if value is CANDIDATE or isinstance(value, Live):
+                    return True
+                if isinstance(value, Function):
+                    waiting.append(value)
+        return False
 
     def arguments(self, function: Function, node: ast.Call, scope: Scope) -> Scope:
         """Return the scope of a call of a helper."""
