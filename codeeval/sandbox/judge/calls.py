@@ -24,6 +24,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from codeeval.sandbox.judge import comparisons, deadlines
 from codeeval.sandbox.judge.box import Box
+from codeeval.sandbox.judge.boxes import Boxes
 from codeeval.sandbox.judge.candidate import Candidate, bounded
 from codeeval.sandbox.judge.deadlines import Clock, Expired
 from codeeval.sandbox.judge.status import Status, Verdict
@@ -38,7 +39,7 @@ _PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes})
 _PLAIN_ITEMS = frozenset({list, tuple, set, frozenset})
 
 
-def judge_calls(judge: Any, program: Dict[str, Any]) -> Dict[str, Any]:
+def judge_calls(boxes: Boxes, program: Dict[str, Any]) -> Dict[str, Any]:
     """Judge one program by its calls, give its execution as `Execution.to_dict` would."""
     check, limits = program["check"], dict(program["limits"])
     tests = _tests(check)
@@ -47,9 +48,9 @@ def judge_calls(judge: Any, program: Dict[str, Any]) -> Dict[str, Any]:
     row: Dict[str, Any] = {}
     while True:
         sitting = _Sitting(tests, len(verdicts), check["run_all"])
-        part = judge.run(program, check, limits, sitting.conduct)
+        part = boxes.run(program, check, limits, sitting.conduct)
         if part["status"] == Status.SANDBOX_ERROR:
-            return part  # type: ignore[no-any-return]
+            return part
         verdicts += sitting.verdicts
         recorded += sitting.recorded
         if part["status"] != Status.PASSED:  # something ended it before it was through

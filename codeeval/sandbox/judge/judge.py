@@ -18,7 +18,7 @@ import time
 from types import FrameType
 from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
 
-from codeeval.sandbox.judge import commands, compilers, deadlines, prefetch, stdio, unittests
+from codeeval.sandbox.judge import commands, deadlines, prefetch, stdio, unittests
 from codeeval.sandbox.judge.box import (
     MAX_S,
     Box,
@@ -31,8 +31,10 @@ from codeeval.sandbox.judge.box import (
     limit_digits,
     stack_of,
 )
+from codeeval.sandbox.judge.builds import Builder
 from codeeval.sandbox.judge.calls import judge_calls
 from codeeval.sandbox.judge.candidate import VALUE_TEXT, Candidate, bounded
+from codeeval.sandbox.judge.compilers import Compilers
 from codeeval.sandbox.judge.deadlines import Clock, Expired
 from codeeval.sandbox.judge.status import Facts, Status, classify, told_strength
 from codeeval.sandbox.judge.zygote import Zygote
@@ -51,6 +53,8 @@ _PAGE = resource.getpagesize()
 _MAX_RLIMIT = (1 << 63) - 1
 
 
+#: Judges a program by its check; returns its execution as `Execution.to_dict` would.
+Kind = Callable[["Judge", Dict[str, Any]], Dict[str, Any]]
 #: Runs the tests of a check against a program (judge, box, check, program) and raises where they don't hold.
 Tests = Callable[["Judge", Box, Dict[str, Any], Dict[str, Any]], None]
 
@@ -111,10 +115,8 @@ class Judge:
         self.marked_code: Dict[str, Tuple[Any, int]] = {}
         self.prefetched: Dict[str, List[prefetch.Call]] = {}
         "What is prefetched for each text of tests."
-        self.builds = commands.BuildCache()
-        self.caches = commands.CompilerCaches()
-        self.compilers = compilers.Compilers(caller_fd, zygote, group)
-        self.no_archive = os.open(os.devnull, os.O_RDONLY)
+        self.compilers = Compilers(caller_fd, zygote, group)
+        self.builder = Builder(self, self.compilers, sees_prepared="root" in zygote.layers)
         #: Tests were interrupted at some point or other, which may have been in the middle of an import.
         self.is_worn = False
         self.box: Optional[Box] = None
@@ -149,25 +151,18 @@ class Judge:
         if program.get("recipe") and not program["check"]:
             program = {**program, "check": {"kind": "language", "strength": "same box", "parameters": {}}}
         check = program["check"] or {"kind": "run", "strength": "same box"}
+        program = {**program, "check": check}
         kind = (check["kind"], check["strength"])
         unmet = self._unmet(program)
-        if not unmet and kind not in _CHECKS and kind not in _BATCHES:
+        if not unmet and kind not in _KINDS:
             unmet = "there is no judging of %r at the strength %r" % kind
         if unmet:
             return {"status": Status.SANDBOX_ERROR, **told_strength(check), "message": unmet}
-        if kind in _BATCHES:
-            try:
-                return _BATCHES[kind](self, program)
-            except Exception as error:  # a checker that does not load, say: no fault of the candidate's
-                message = "the check can't be used: %s: %s" % (type(error).__name__, bounded(str, error))
-                return {"status": Status.SANDBOX_ERROR, **told_strength(check), "message": message}
-        tests = _CHECKS[kind]
-        box = self._run(tests, program, check, program["limits"])
-        if box.facts.get("misjudged"):
-            box.close()
-            check = {**check, "parameters": {**check["parameters"], "prefetch": ""}}
-            box = self._run(tests, program, check, program["limits"])
-        return self._execution(box, check)
+        try:
+            return _KINDS[kind](self, program)
+        except Exception as error:  # a checker that does not load, say: no fault of the candidate's
+            message = "the check can't be used: %s: %s" % (type(error).__name__, bounded(str, error))
+            return {"status": Status.SANDBOX_ERROR, **told_strength(check), "message": message}
 
     def run(
         self,
@@ -191,7 +186,7 @@ class Judge:
             _send(box, program, () if stdin is None else None)
             conduct(box)
 
-        return self._execution(self._run(tests, program, check, limits, stdin), check)
+        return self.execution(self.conduct(tests, program, check, limits, stdin), check)
 
     def new_box(
         self,
@@ -226,7 +221,7 @@ class Judge:
                 self.has_new_memory_kills()  # of the job before: no other is to be blamed for them
             self.group.limit(allowed.memory_bytes + more_bytes, allowed.tasks + more_tasks)
 
-    def _run(
+    def conduct(
         self,
         tests: Tests,
         program: Dict[str, Any],
@@ -266,7 +261,7 @@ class Judge:
             box.facts.update(outcome)
         return box
 
-    def _execution(self, box: Box, check: Dict[str, Any]) -> Dict[str, Any]:
+    def execution(self, box: Box, check: Dict[str, Any]) -> Dict[str, Any]:
         """End the job; give its execution."""
         wait_status, cpu_s, peak, start_errno = box.close()
         is_memory_kill = self._is_memory_kill(box, wait_status)
@@ -545,20 +540,30 @@ def _run_same_box(judge: Judge, box: Box, check: Dict[str, Any], program: Dict[s
         box.stop(violation="sent a forged proof that its tests were through")
 
 
+def _by(tests: Tests) -> Kind:
+    """Judge by tests that one run of the program is held against."""
+
+    def judged(judge: Judge, program: Dict[str, Any]) -> Dict[str, Any]:
+        check = program["check"]
+        box = judge.conduct(tests, program, check, program["limits"])
+        if box.facts.get("misjudged"):
+            box.close()
+            check = {**check, "parameters": {**check["parameters"], "prefetch": ""}}
+            box = judge.conduct(tests, program, check, program["limits"])
+        return judge.execution(box, check)
+
+    return judged
+
+
 #: How each kind of check is judged at each strength. There is no default: what is not judged is no pass.
-_CHECKS: Dict[Tuple[str, str], Tests] = {
-    ("run", "same box"): _run_same_box,
-    ("script", "split"): _run_split,
-    ("script", "same box"): _run_same_box,
-    ("unittest", "same box"): lambda judge, box, check, program: unittests.conduct(box, check, program),
-}
-
-
-#: Kinds of which each program may need several runs; they give the whole execution.
-_BATCHES: Dict[Tuple[str, str], Callable[[Judge, Dict[str, Any]], Dict[str, Any]]] = {
-    ("language", "same box"): commands.judge_language,
+_KINDS: Dict[Tuple[str, str], Kind] = {
+    ("run", "same box"): _by(_run_same_box),
+    ("script", "split"): _by(_run_split),
+    ("script", "same box"): _by(_run_same_box),
+    ("unittest", "same box"): _by(lambda judge, box, check, program: unittests.conduct(box, check, program)),
     ("calls", "values out"): judge_calls,
-    ("stdio", "values out"): stdio.judge_stdio,
+    ("stdio", "values out"): lambda judge, program: stdio.judge_stdio(judge, judge.builder, program),
+    ("language", "same box"): lambda judge, program: commands.judge_language(judge.builder, program),
 }
 
 

@@ -12,6 +12,8 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from codeeval.sandbox.judge import commands, comparisons
 from codeeval.sandbox.judge.box import Box, digits_of, limit_digits
+from codeeval.sandbox.judge.boxes import Boxes
+from codeeval.sandbox.judge.builds import Builder
 from codeeval.sandbox.judge.calls import load_checker, load_values, told
 from codeeval.sandbox.judge.candidate import Candidate, bounded
 from codeeval.sandbox.judge.deadlines import wall_limit_of_test
@@ -20,11 +22,11 @@ from codeeval.sandbox.judge.status import Status, Verdict, told_strength
 __all__ = ["judge_stdio"]
 
 
-def judge_stdio(judge: Any, program: Dict[str, Any]) -> Dict[str, Any]:
+def judge_stdio(boxes: Boxes, builder: Builder, program: Dict[str, Any]) -> Dict[str, Any]:
     """Judge one program by what it prints, give its execution as `Execution.to_dict` would."""
     check, limits = program["check"], program["limits"]
     inputs, expected = load_values(check["inputs"]), load_values(check["expected"])
-    is_right = _rule(judge, program, check)
+    is_right = _rule(boxes, program, check)
     cpu_s, wall_s = limits["cpu_s"], limits["wall_s"]
     limits_s = check["test_limits_s"]
     verdicts: List[Verdict] = []
@@ -36,10 +38,10 @@ def judge_stdio(judge: Any, program: Dict[str, Any]) -> Dict[str, Any]:
             left.update(cpu_s=min(cpu_s, limit_s), wall_s=min(wall_s, wall_limit_of_test(limit_s)))
         run = _Run()
         if program.get("recipe"):
-            row, run.box = commands.run_language(judge, program, left, stdin)
+            row, run.box = commands.run_language(builder, program, left, stdin)
             row.update(told_strength(check), tests=[])
         else:
-            row = judge.run(program, check, left, run.conduct, stdin)
+            row = boxes.run(program, check, left, run.conduct, stdin)
         if row["status"] == Status.SANDBOX_ERROR:
             return row
         verdict = run.verdict(row)
@@ -93,11 +95,11 @@ class _Run:
         return _PASSED
 
 
-def _rule(judge: Any, program: Dict[str, Any], check: Dict[str, Any]) -> Callable[[bytes, bytes, bytes], Verdict]:
+def _rule(boxes: Boxes, program: Dict[str, Any], check: Dict[str, Any]) -> Callable[[bytes, bytes, bytes], Verdict]:
     """Give the function that says of a test's output whether it is right: (stdin, expected, stdout) → verdict."""
     name, parameters = check["comparison"], check["parameters"]
     if name == "program":
-        return lambda stdin, wanted, output: _ask_program(judge, program, check, (stdin, wanted, output))
+        return lambda stdin, wanted, output: _ask_program(boxes, program, check, (stdin, wanted, output))
     if name == "check":
         loaded = load_checker(check["source"])
         checker = _with_digits(loaded, digits_of(program["limits"], is_whole_program=True))
@@ -132,13 +134,13 @@ def _with_digits(checker: Callable[..., Any], digits: int) -> Callable[..., Any]
     return check
 
 
-def _ask_program(judge: Any, program: Dict[str, Any], check: Dict[str, Any], test: Tuple[bytes, ...]) -> Verdict:
+def _ask_program(boxes: Boxes, program: Dict[str, Any], check: Dict[str, Any], test: Tuple[bytes, ...]) -> Verdict:
     """Run a checker in a box of its own; it accepts by its exit code."""
     names = ("stdin", "expected", "stdout")
     stdin = json.dumps(dict(zip(names, (part.decode("utf-8", "replace") for part in test)))).encode()
     checker = {"files": {"checker.py": check["source"]}, "main": "checker.py", "seed": program["seed"]}
     run = _Run()
-    row = judge.run(checker, check, program["limits"], run.conduct, stdin)
+    row = boxes.run(checker, check, program["limits"], run.conduct, stdin)
     if row.get("exit_code") == 0:
         return _PASSED
     said = run.stdout().decode("utf-8", "replace").strip()[:300] or row.get("message", "")
