@@ -56,7 +56,8 @@ def main(fd: int) -> None:
         return
     group = _group_of(zygote, config)
     _shrink()
-    from codeeval.sandbox.judge.judge import Judge, Machine  # not before, or children would inherit it
+    from codeeval.sandbox.judge.judge import Judge  # not before, or children would inherit it
+    from codeeval.sandbox.judge.machine import Machine
 
     machine = Machine()  # opens what it reads before the layers, which don't let /proc be read
     boxed = _box_in(config, outer, group)
