@@ -137,7 +137,7 @@ class Problem:
                 entry_point=entry_point,
                 prompt=before,
                 canonical_solution=before + canonical_solution + suffix,
-                strength=None if strength is None else Strength(strength),
+                strength=strength,
             )
         except InvalidProblem as error:
             raise InvalidProblem(f"{task_id}: {error}") from error

@@ -11,12 +11,12 @@ import pytest
 from codeeval.errors import InvalidProblem
 from codeeval.executors.local import LocalExecutor
 from codeeval.problem import Problem
-from codeeval.program import Limits, Strength
+from codeeval.program import Limits, Status, Strength
 from codeeval.suites import ScriptSuite, Suite
 
 
 def suite(test: str, entry_point: str = "f", **options: str) -> ScriptSuite:
-    return ScriptSuite.of(test, entry_point=entry_point, **options)  # type: ignore[arg-type]
+    return ScriptSuite.of(test, entry_point=entry_point, **options)
 
 
 def test_a_check_function_is_called_with_the_entry_point() -> None:
@@ -189,7 +189,20 @@ def test_right_answers_with_classes_pass(prompt: str, answer: str, test: str, en
             "T, but nothing",
         ),
         ("METADATA = {'a': 1}\n", "only comments, imports and constants"),
-        ("assert g(1) == 2\n", "never use the entry point 'f'"),
+        ("assert g(1) == 2\n", "never use the entry point 'f'; call it by its name"),
+        ("assert candidate(1) == 2\n", "write f in place of candidate"),
+        ("def test_f():\n    assert f(1) == 2\n", "call the test functions at the end"),
+        ("def test_f():\n    f(1)\ndef test_g():\n    f(2)\n", "test_f, test_g, but nothing calls them"),
+        ("class T(TestCase):\n    def test(self): self.assertEqual(f(1), 2)\n", "UnittestSuite"),
+        ("import unittest\nclass T(unittest.TestCase): f(1)\nunittest.main(argv=['x'], exit=False)\n", "UnittestSuite"),
+        ("import pytest\ndef test_f(): f(1)\nif True:\n    pytest.main()\n", "finds no tests there"),
+        ("class check:\n    assert f(1)\n", "make check a plain function"),
+        ("async def check(candidate):\n    assert f(1)\n", "make check a plain function"),
+        ("def check(candidate):\n    yield candidate(1) == 2\n", "use assert, not yield"),
+        ("def check():\n    assert f(1) == 2\n", r"check\(\), which nothing calls"),
+        ("def check(x, want):\n    assert f(x) == want\n", r"check\(x, want\), which nothing calls"),
+        ("def check(*, candidate):\n    assert f(1) == 2\n", "which nothing calls"),
+        ("def f(x): return x\nassert f(1)\n", "define f themselves"),
     ],
 )
 def test_tests_that_would_pass_every_candidate_are_refused(test: str, hint: str) -> None:
@@ -197,12 +210,78 @@ def test_tests_that_would_pass_every_candidate_are_refused(test: str, hint: str)
         suite(test)
 
 
+@pytest.mark.parametrize(
+    ("test", "hint"),
+    [
+        ("assert f(1) == 2\nimport sys\nsys.exit()\n", r"sys.exit\(\) on line 3 .* drop it"),
+        ("assert f(1) == 2\nquit()\n", "fails every candidate"),
+        ("import os\nassert f(1) == 2\nos._exit(0)\n", "fails every candidate"),
+        ("from solution import f\nassert f(1) == 2\n", "imports 'f', which would take the candidate's place"),
+        ("import other as f\nassert f(1) == 2\n", "drop the line"),
+        ("assert f(1) == 2\nreturn\n", "not Python: 'return' outside function"),
+        ("assert f(1) == 2\nif True:\n    yield 1\n", "not Python"),
+        ("for x in [1]:\n    f(x)\nbreak\n", "not Python: 'break' outside loop"),
+        ("await f(1)\n", "not Python"),
+    ],
+)
+def test_tests_that_would_fail_every_candidate_are_refused(test: str, hint: str) -> None:
+    with pytest.raises(InvalidProblem, match=hint):
+        suite(test)
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "def check(x, want):\n    assert f(x) == want\ncheck(2, 4)\n",
+        "def check(x):\n    assert f(x) == x * x\nfor x in (2, 3):\n    check(x)\n",
+        "def check():\n    assert f(2) == 4\ncheck()\n",
+        "def check(*, candidate):\n    assert candidate(2) == 4\n    assert candidate(3) == 9\ncheck(candidate=f)\n",
+        "def check(candidate):\n    assert candidate(3) == 9\ncheck(f)\n",
+        "def check(candidate, times=3):\n    assert candidate(times) == times ** 2\n",
+        "def both(): check(f)\ndef check(candidate):\n    assert candidate(3) == 9\nboth()\n",
+    ],
+)
+def test_a_check_is_called_with_the_candidate_only_where_the_tests_do_not_call_it(test: str) -> None:
+    problem = Problem.from_test("t", "def f(x):\n", test, "f", canonical_solution="    return x * x\n")
+
+    with LocalExecutor(workers=1) as executor:
+        right, wrong = (
+            executor.run(problem.suites["tests"].program(code, problem=problem, limits=Limits()))
+            for code in ("def f(x):\n    return x * x\n", "def f(x):\n    return -x\n")
+        )
+
+    assert right.passed, right
+    assert wrong.status is Status.FAILED, wrong
+
+
+def test_a_function_named_top_shares_no_names_with_its_tests() -> None:
+    solution = "def top(xs):\n    return max(xs)\n"
+
+    found = ScriptSuite.of("xs = [1, 2]\nassert top(xs) == 2\n", entry_point="top", canonical_solution=solution)
+
+    assert not found.shared
+    assert found.strength is Strength.SPLIT
+
+
+def test_a_reason_names_what_tests_and_candidate_share() -> None:
+    solution = "def f():\n    return limit\n"
+
+    found = ScriptSuite.of("limit = 2\nassert f() == 2\n", entry_point="f", canonical_solution=solution)
+
+    assert "bind `limit`, which the candidate reads" in found.strength_reason
+
+
+@pytest.mark.parametrize("strength", ["values out", "strong"])
+def test_a_script_has_no_other_strength(strength: str) -> None:
+    with pytest.raises(ValueError, match="'split'"):
+        Problem.from_test("t", "def f(x):\n", "assert f(1) == 2", "f", strength=strength)
+
+
 VACUOUS = [
     "for x in []:\n    assert f(x)",
     "f = len\nassert f([1]) == 1",
     "assert (f := len) and f([1])",
     "def f(x):\n    return x\nassert f(1)",
-    "from math import floor as f\nassert f(1.5) == 1",
     "raise ValueError\nassert f(1)",
     "def check(candidate):\n    candidate = len\n    assert candidate([1])",
     "def check(candidate):\n    return\n    assert candidate([1])",

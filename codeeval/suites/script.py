@@ -11,7 +11,6 @@ import ast
 import builtins
 import contextlib
 import dataclasses
-import difflib
 import functools
 import re
 import sys
@@ -25,6 +24,7 @@ from codeeval._imports import importing
 from codeeval.errors import InvalidProblem
 from codeeval.program import Check, Limits, Program, Strength
 from codeeval.suites._calling import surely_calls
+from codeeval.suites._refusals import needs_call, refuse
 from codeeval.suites.base import MAIN, Task
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class ScriptSuite:
         entry_point: str,
         prompt: str = "",
         canonical_solution: str | None = None,
-        strength: Strength | None = None,
+        strength: Strength | str | None = None,
     ) -> ScriptSuite:
         """Read tests as the reference harness of HumanEval does: `test`, then `check(entry_point)` if it defines one.
 
@@ -78,12 +78,17 @@ class ScriptSuite:
             prompt: the problem's prompt; where it is Python, what it defines is there for the tests too.
             canonical_solution: the whole reference program, where there is one; its imports and classes tell what
                 the tests' free names are.
-            strength: overrides what the syntax tree suggests.
+            strength: `split` or `same box`; overrides what the syntax tree suggests.
 
         Raises:
-            InvalidProblem: the tests are empty, not Python, run nothing or never use the entry point, or that is no
-                identifier.
+            InvalidProblem: the tests are empty, not Python, run nothing, leave, or never use the entry point, or that
+                is no identifier.
+            ValueError: a script can't be judged at this strength.
         """
+        if strength is not None:
+            if strength not in (Strength.SPLIT, Strength.SAME_BOX):
+                raise ValueError(f"a script is judged 'split' or in the 'same box', but got strength={str(strength)!r}")
+            strength = Strength(strength)
         if not isinstance(entry_point, str) or not entry_point.isidentifier():
             raise InvalidProblem(f"the entry point must be the name of a function, but got {entry_point!r}")
         if not isinstance(test, str) or not test.strip():
@@ -92,18 +97,19 @@ class ScriptSuite:
             tree = _parse(test)
         except (SyntaxError, ValueError) as error:
             raise InvalidProblem(f"the tests are not Python: {error}") from error
-        is_wrapped = _is_wrapped(tree, entry_point)
+        is_wrapped = needs_call(tree, entry_point)
+        refuse(tree, test, entry_point, is_called=is_wrapped)
         if is_wrapped:
             source = f"{test}\ncheck({entry_point if entry_point != 'check' else '__entry_point__'})\n"
         else:
             source = test
-            _refuse_idle(tree, entry_point)
         setup = prompt if _is_python(prompt) else ""
         free = _free_names(source)
         names, modules = _needs(free, entry_point, setup, canonical_solution or "")
         classes = (
             {n.name for n in _parse(setup).body if isinstance(n, ast.ClassDef)} - {entry_point} if setup else set()
         )
+        shared = _shared_names(tree, canonical_solution or setup, entry_point)
         suite = cls(
             source=source,
             entry_point=entry_point,
@@ -111,9 +117,10 @@ class ScriptSuite:
             strength=strength or Strength.SAME_BOX,
             names=tuple(sorted({*names, *(classes & free)})),
             modules=MappingProxyType(modules),
-            shared=_is_shared(tree, canonical_solution or setup, entry_point),
+            shared=bool(shared),
         )
         unproven = _Unproven(
+            shared=tuple(sorted(shared)),
             open_fields=("strength_reason", "reads", "prefetch", *_DECIDED.get(strength, ())),
             is_class=_is_class(entry_point, prompt, canonical_solution or ""),
             has_settings=_SETTERS.search(canonical_solution or "") is not None,
@@ -178,10 +185,10 @@ class ScriptSuite:
         proof = self._prove(tree, unproven)
         if isinstance(proof, Proof):
             if not proof.n_calls:
-                raise InvalidProblem(
-                    f"the tests never call {self.entry_point!r}, so every candidate would pass; give loops and tables "
-                    "something to loop over"
-                )
+                how = "give loops and tables something to loop over"
+                if self.entry_point in {name for node in tree.body for name in _bindings(node)}:
+                    how = f"they define {self.entry_point} themselves, in place of the candidate's"
+                raise InvalidProblem(f"the tests never call {self.entry_point!r}, so every candidate would pass; {how}")
             found = {
                 "strength": Strength.SPLIT,
                 "promised": False,
@@ -208,7 +215,8 @@ class ScriptSuite:
             reason = f"{self.entry_point} is a class, whose instances stay where they are"
             return Outside("entry point", 1, reason, "test a function")
         if self.shared:
-            reason = "the tests bind a name that the candidate reads and does not define"
+            names = ", ".join(f"`{name}`" for name in unproven.shared)
+            reason = f"the tests bind {names}, which the candidate reads and does not define"
             return Outside("candidate's names", 1, reason, "pass it as an argument")
         try:
             return prove(
@@ -230,6 +238,8 @@ class ScriptSuite:
 class _Unproven:
     """What is known of tests that are still to be proven, beside the fields of their suite."""
 
+    shared: tuple[str, ...]
+    "Names that the tests bind and the candidate reads."
     open_fields: tuple[str, ...]
     "The fields of the suite that the proof decides on."
     is_class: bool
@@ -257,60 +267,18 @@ def _needs(
     return tuple(sorted(free - set(modules))), modules
 
 
-def _is_shared(tests: ast.Module, solution: str, entry_point: str) -> bool:
-    """Return whether tests bind a name that the solution reads and does not define."""
+def _shared_names(tests: ast.Module, solution: str, entry_point: str) -> set[str]:
+    """Return the names that tests bind and that the solution reads and does not define."""
     bound = {name for node in tests.body for name in _bindings(node)} - {"check", entry_point}
     if solution.isascii() and not any(name in solution for name in bound):
-        return False  # mostly; names beyond ASCII may be written in several ways
-    return not bound.isdisjoint(_read_names(solution))
+        return set()  # mostly; names beyond ASCII may be written in several ways
+    return bound & _read_names(solution)
 
 
 def _is_class(entry_point: str, *programs: str) -> bool:
     """Return whether one of these programs may define a class of this name."""
     text = "\n".join(programs)
     return "class" in text and re.search(rf"^class[ \t]+{entry_point}\b", text, re.MULTILINE) is not None
-
-
-def _is_wrapped(tree: ast.Module, entry_point: str) -> bool:
-    """Return whether the tests are a function `check(candidate)`, which is yet to be called."""
-    checks = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "check"]
-    if not checks:
-        return False
-    if entry_point != "check":
-        return True
-    parameters = checks[-1].args
-    return len(parameters.posonlyargs + parameters.args) - len(parameters.defaults) == 1
-
-
-def _refuse_idle(tree: ast.Module, entry_point: str) -> None:
-    """Refuse tests that would pass any candidate, since running them calls nothing.
-
-    Raises:
-        InvalidProblem: says what is defined but not called, or that the entry point is never used.
-    """
-    if all(map(_is_passive, tree.body)):
-        named = [n.name for n in tree.body if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)]
-        if not named:
-            raise InvalidProblem("a problem needs tests, but there are only comments, imports and constants")
-        close = difflib.get_close_matches("check", named, n=1)
-        raise InvalidProblem(
-            f"the tests define {', '.join(named)}, but nothing calls it, so every candidate would pass; "
-            + (f"did you mean check instead of {close[0]}?" if close else "name it check(candidate), or call it")
-        )
-    if not any(isinstance(n, ast.Name) and n.id == entry_point for n in ast.walk(tree)):
-        raise InvalidProblem(f"the tests never use the entry point {entry_point!r}")
-
-
-def _is_passive(node: ast.stmt) -> bool:
-    """Say whether a statement only makes names: definitions, imports, docstrings, constants."""
-    if isinstance(node, ast.Assign | ast.AnnAssign):
-        return not any(isinstance(inner, ast.Call) for inner in ast.walk(node))
-    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom | ast.Pass
-    return isinstance(node, kinds) or _is_docstring(node)
-
-
-def _is_docstring(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def _is_python(text: str) -> bool:
@@ -394,7 +362,8 @@ def _free_names(source: str) -> set[str]:
 
     def visit(scope: symtable.SymbolTable) -> None:
         for symbol in scope.get_symbols():
-            if symbol.is_referenced() and (symbol.is_global() or scope is table):
+            # Python takes the parameters of a function that is named `top` for globals, too.
+            if symbol.is_referenced() and (scope is table or (symbol.is_global() and not symbol.is_local())):
                 free.add(symbol.get_name())
             if symbol.is_declared_global() and symbol.is_assigned():
                 bound.add(symbol.get_name())

@@ -69,7 +69,8 @@ class Expressions(Stores):
             return Reference("builtin", name)
         if name in ("__name__", "__file__"):
             return FIXED
-        self.refuse("candidate's names", f"the tests need `{name}`, which only the candidate's module may have")
+        reason = f"the tests need `{name}`, which they do not define"
+        self.refuse("candidate's names", reason, "define or import it in the tests")
         return DERIVED
 
     def of_NamedExpr(self, node: ast.NamedExpr, scope: Scope) -> Value:
