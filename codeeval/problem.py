@@ -525,9 +525,9 @@ class ProblemSet(Sequence[Problem]):
             self._digests = MappingProxyType({p.task_id: p.digest() for p in bare})
         return self._digests
 
-    def strengths(self) -> dict[str, Strength]:
-        """Return for every task id how strong its verdicts are; `problem.promised` says which are a promise."""
-        return {p.task_id: p.strength for p in self._problems}
+    def strengths(self) -> dict[str, str]:
+        """Return for every task id how strong its verdicts are: a `Strength`, or `split (promised)`."""
+        return {p.task_id: p.standing if p.promised else p.strength for p in self._problems}
 
     def lint(self, executor: Executor | None = None, *, null_answers: bool = True) -> list[str]:
         """List what is legal but worth knowing, a line each, in the order of the problems.

@@ -152,7 +152,7 @@ def test_a_problem_without_a_known_right_solution_needs_a_reference(executor: Lo
 
 def test_nothing_is_said_where_a_known_right_solution_differs(executor: LocalExecutor) -> None:
     """The answer is of a class of its own, which does not leave the box as itself."""
-    own = "    class Three(int): pass\n    return Three(a + b)\n"
+    own = "    class Three(int):\n        def __repr__(self): return 'three'\n    return Three(a + b)\n"
     tests = "assert type(add(1, 2)).__name__ == 'Three'"
     problems = [script("own", "same box", canonical=own, test=tests)]
     results = judged(executor, problems, [own, RIGHT])

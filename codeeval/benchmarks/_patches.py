@@ -39,7 +39,7 @@ class Notation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PatchSuite:
+class PatchSuite(Suite):
     """Tests of what a patch makes of code that has a bug."""
 
     tests: Suite

@@ -17,7 +17,7 @@ from typing import Literal
 from codeeval.data import CachedFile, HubFile, Place, Row, Source, UrlFile, fetch
 from codeeval.problem import Problem, ProblemSet
 from codeeval.program import Limits, Program, Strength
-from codeeval.suites import ScriptSuite, Task, is_promised, reason_of
+from codeeval.suites import ScriptSuite, Suite, Task, is_promised, reason_of
 
 __all__ = ["AnswerSuite", "cruxeval_input", "cruxeval_output"]
 
@@ -64,7 +64,7 @@ def cruxeval_output(*, cot: bool = False, source: Source | None = None, verify: 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerSuite:
+class AnswerSuite(Suite):
     """Tests of an answer that is an expression, alone or in an assertion, with or without the prompt's tags."""
 
     side: Side

@@ -15,7 +15,7 @@ from codeeval.benchmarks._patches import NOTATIONS, patched
 from codeeval.data import CachedFile, HubFile, Place, Row, Source, fetch
 from codeeval.problem import Problem, ProblemSet
 from codeeval.program import Limits, Strength
-from codeeval.suites import SourceSuite, Task
+from codeeval.suites import SourceSuite, Suite, Task
 
 __all__ = ["describe", "humanevalpack", "humanevalpack_python"]
 
@@ -263,7 +263,7 @@ def describe(answer: str, row: Mapping[str, Any], *, stop: tuple[str, ...] = _PA
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _NotJudged:
+class _NotJudged(Suite):
     """Stands where a suite must be: a description has no verdict of its own."""
 
     strength: Strength = Strength.SAME_BOX

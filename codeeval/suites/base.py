@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+import abc
+from typing import Protocol
 
 from codeeval.program import Limits, Program, Strength, standing
 
@@ -35,20 +36,38 @@ class Task(Protocol):
         """Give the program for an answer's code; see `Problem.assemble`."""
 
 
-@runtime_checkable
-class Suite(Protocol):
+class Suite(abc.ABC):
     """Tests as a value: turns a candidate's code into a program that can be run and judged.
 
-    A suite may also have `promised` (whether its strength is the author's promise, which its programs' checks then say
-    too) and `strength_reason` (why split is not proven, and a rewrite).
+    Whatever has `strength` and `program` counts as a suite; what derives from this class has the rest, too.
     """
 
+    __slots__ = ()
+
     @property
+    @abc.abstractmethod
     def strength(self) -> Strength:
         """What it would take to forge a pass."""
 
+    @property
+    def promised(self) -> bool:
+        """Whether the strength is the author's promise, and not proven."""
+        return False
+
+    @property
+    def strength_reason(self) -> str:
+        """Why these tests are not proven to be judged split, and a rewrite; empty where there is nothing to say."""
+        return ""
+
+    @abc.abstractmethod
     def program(self, code: str, *, problem: Task, limits: Limits) -> Program:
-        """Give the program that judges `code`, which is the whole source text of the candidate."""
+        """Return the program that judges `code`, which is the whole source text of the candidate."""
+
+    @classmethod
+    def __subclasshook__(cls, other: type) -> bool:
+        """Say that a class is one which has what a suite must have."""
+        is_one = cls is Suite and all(hasattr(other, name) for name in ("strength", "program"))
+        return is_one or NotImplemented
 
 
 def is_promised(suite: Suite) -> bool:

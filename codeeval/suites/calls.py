@@ -10,14 +10,14 @@ from typing import Any, Literal
 from codeeval.errors import InvalidProblem
 from codeeval.program import Check, Limits, Program, Strength
 from codeeval.sandbox import CALL_COMPARISONS, encode_values
-from codeeval.suites.base import MAIN, Task
+from codeeval.suites.base import MAIN, Suite, Task
 from codeeval.suites.oracle import Oracle
 
 __all__ = ["CallSuite", "decimal_limits", "packed"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CallSuite:
+class CallSuite(Suite):
     """Tests as pairs of arguments and expected answer. Build it with `CallSuite.of`.
 
     All arguments go to the candidate in one message, and each answer is judged when it comes, so a thousand tests cost

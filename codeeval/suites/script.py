@@ -25,7 +25,7 @@ from codeeval.errors import InvalidProblem
 from codeeval.program import Check, Limits, Program, Strength
 from codeeval.suites._calling import surely_calls
 from codeeval.suites._refusals import needs_call, refuse
-from codeeval.suites.base import MAIN, Task
+from codeeval.suites.base import MAIN, Suite, Task
 
 if TYPE_CHECKING:
     from codeeval.suites.proof import Outside, Proof
@@ -34,7 +34,7 @@ __all__ = ["ScriptSuite"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScriptSuite:
+class ScriptSuite(Suite):
     """Tests as Python code that raises when the candidate is wrong: asserts, or a `check(candidate)`.
 
     Build it with `ScriptSuite.of`, which finds the strength and the names that the tests need.

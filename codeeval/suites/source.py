@@ -14,7 +14,7 @@ from codeeval.errors import InvalidProblem
 from codeeval.languages import PROTOCOLS, Language
 from codeeval.languages import get as language_named
 from codeeval.program import Check, Limits, Program, Strength
-from codeeval.suites.base import Task
+from codeeval.suites.base import Suite, Task
 
 __all__ = ["SourceSuite"]
 
@@ -22,7 +22,7 @@ _CODE, _TESTS = "{code}", "{tests}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SourceSuite:
+class SourceSuite(Suite):
     """Tests that are code in the candidate's language. Build it with `SourceSuite.of`.
 
     Candidate and tests become one file, which is built, where the language is compiled, and run; how it ends is the

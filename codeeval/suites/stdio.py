@@ -11,7 +11,7 @@ from codeeval.errors import InvalidProblem
 from codeeval.languages import get as language_named
 from codeeval.program import Check, Limits, Program, Strength
 from codeeval.sandbox import OUTPUT_COMPARISONS
-from codeeval.suites.base import MAIN, Task
+from codeeval.suites.base import MAIN, Suite, Task
 from codeeval.suites.calls import decimal_limits, packed
 from codeeval.suites.oracle import Oracle
 
@@ -22,7 +22,7 @@ PROTOCOL = "stdio"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StdioSuite:
+class StdioSuite(Suite):
     """Tests as pairs of input and expected output of a whole program. Build it with `StdioSuite.of`.
 
     Each test is a fresh process with real pipes; Python code runs as `__main__` in it, any other language is built once

@@ -17,13 +17,13 @@ from typing import Any
 
 from codeeval.errors import InvalidProblem
 from codeeval.program import Check, Limits, Program, Strength
-from codeeval.suites.base import MAIN, Task
+from codeeval.suites.base import MAIN, Suite, Task
 
 __all__ = ["UnittestSuite"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UnittestSuite:
+class UnittestSuite(Suite):
     """Tests as classes derived from `unittest.TestCase`. Build it with `UnittestSuite.of`.
 
     The candidate's module is called `__test__`; the tests run in it, each method once, in the order of their names.

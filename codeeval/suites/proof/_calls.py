@@ -99,6 +99,8 @@ class Calls(Expressions):
         return Live(self.n_calls, is_answer=True)
 
     def check_argument(self, value: Value) -> None:
+        if isinstance(value, Live) and value.is_view:
+            self.refuse("argument", "an iterator or a view over an answer is passed", "pass a list of it")
         if has_live(value):
             self.mirror("passed answers")
         elif isinstance(value, Own):
@@ -299,7 +301,8 @@ class Calls(Expressions):
                 self.reads.add("text")
             if name in pure.SCALAR_METHODS:
                 return DERIVED
-            return Live(self.n_calls, owner.step if isinstance(owner, Live) else 0)
+            is_view = name in ("keys", "values", "items")
+            return Live(self.n_calls, owner.step if isinstance(owner, Live) else 0, is_view=is_view)
         if isinstance(owner, Own):
             if name == "items" and owner.kind == "dict":
                 if owner.items is not None:
@@ -437,7 +440,8 @@ class Calls(Expressions):
             if node is not self.stepped or name not in ("zip", "enumerate", "iter"):
                 self.reads.add("items")
             self.lend(values)
-            return Live(min(live.call for live in lives), max(live.step for live in lives))
+            is_view = pure.KINDS.get(short) == "iterator" or name in ("zip", "enumerate")
+            return Live(min(live.call for live in lives), max(live.step for live in lives), is_view=is_view)
         return self.made_by(name, short, node, values)
 
     def next_item(self) -> Live:

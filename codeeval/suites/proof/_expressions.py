@@ -118,9 +118,15 @@ class Expressions(Stores):
             return OWN
         return OWN if isinstance(value, Reference) else value
 
+    def check_kept(self, lives: list[Live]) -> None:
+        """Refuse containers of iterators and views, which may be passed on with them."""
+        if any(live.is_view for live in lives):
+            self.refuse("argument", "a container holds an iterator or a view over an answer", "put a list of it there")
+
     def container(self, kind: str, items: list[Value], is_exact: bool = True) -> Value:
         lives = [item for item in items if isinstance(item, Live)]
         if lives:
+            self.check_kept(lives)
             self.lend(items)
             return Live(min(live.call for live in lives), max(live.step for live in lives))
         if kind == "tuple" and all(isinstance(item, Immutable) for item in items):
@@ -353,6 +359,7 @@ class Expressions(Stores):
             self.reads.add("order")
         lives = [value for value in made if isinstance(value, Live)]
         if lives:
+            self.check_kept(lives)
             self.lend(made)
             if any(live.step for live in lives):
                 self.reads.add("items")

@@ -89,6 +89,8 @@ class Live:
     "Whether it is an object of the tests: the result of an operator, which shares parts only."
     is_answer: bool = False
     "Whether it is what a call gave, and not made of that: an iterator then steps in the candidate's process."
+    is_view: bool = False
+    "Whether it may be an iterator or a view that the tests have made over an answer, which no message carries."
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,8 +207,8 @@ def join(a: Value | None, b: Value | None) -> Value:
         return a
     if (isinstance(a, Live) and isinstance(b, Live | Immutable)) or (isinstance(b, Live) and isinstance(a, Immutable)):
         lives = [v for v in (a, b) if isinstance(v, Live)]
-        is_made = all(v.is_made for v in lives)
-        return Live(min(v.call for v in lives), max(v.step for v in lives), is_made=is_made)
+        is_made, is_view = all(v.is_made for v in lives), any(v.is_view for v in lives)
+        return Live(min(v.call for v in lives), max(v.step for v in lives), is_made=is_made, is_view=is_view)
     if isinstance(a, Immutable) and isinstance(b, Immutable):
         return OWN if OWN in (a, b) else DERIVED
     if isinstance(a, Own | Immutable | Live) and isinstance(b, Own | Immutable | Live):
