@@ -430,6 +430,8 @@ class Calls(Expressions):
             for value in values:
                 if isinstance(value, Own) and any(o.kind == "set" for o in containers(value)) and name != "set":
                     self.refuse("set order", f"{name}() shows the order of a set", "take sorted(…)")
+        if name in pure.COMPUTES and not has_answers:
+            self.compute()
         if name in pure.SCALARS or target.kind == "read":
             return DERIVED if any(map(is_derived, values)) else FIXED
         if lives and short in pure.CHANGE_FIRST:

@@ -188,6 +188,7 @@ class Expressions(Stores):
         if isinstance(value, Live):
             self.read_context()
             return Live(self.n_calls)
+        self.compute()
         return value
 
     def of_BinOp(self, node: ast.BinOp, scope: Scope) -> Value:
@@ -207,6 +208,7 @@ class Expressions(Stores):
                 self.text_of([left, right])
             lives = [v for v in (left, right) if isinstance(v, Live)]
             return Live(min(live.call for live in lives), max(live.step for live in lives), is_made=True)
+        self.compute()
         if isinstance(left, Own) or isinstance(right, Own):
             sources = [v for v in (left, right) if isinstance(v, Own)]
             kind = sources[0].kind if len({s.kind for s in sources}) == 1 else "any"

@@ -134,6 +134,15 @@ class State(abc.ABC):
                 "compare the answer as it is, or text of the tests' own",
             )
 
+    def compute(self) -> None:
+        """Note that the tests compute with values of their own, which a candidate that ran before may have a say in."""
+        if self.has_settings and self.n_calls:
+            self.refuse(
+                "settings",
+                "the context of decimals, which a candidate may change, decides on this result",
+                "compute it before the first call",
+            )
+
     def visit(self, node: ast.AST) -> None:
         if hasattr(node, "lineno"):
             self.node = node

@@ -13,6 +13,7 @@ __all__ = [
     "BUILTINS",
     "CHANGES",
     "CHANGE_FIRST",
+    "COMPUTES",
     "DRAWS",
     "KINDS",
     "METHODS",
@@ -167,6 +168,8 @@ TAKES_FUNCTION = _words("map filter functools.reduce itertools.starmap itertools
 TAKES_FUNCTION |= _words("itertools.filterfalse")
 #: What shows it.
 ORDERED = _words("list tuple iter next enumerate zip map filter reversed dict")
+#: What computes with numbers.
+COMPUTES = _words("sum round pow divmod abs format")
 #: What shows the exact type of a value, or of its parts.
 TEXTS = _words("str repr format ascii print json.dumps")
 #: Builtin callable → the kind of container that it makes.
