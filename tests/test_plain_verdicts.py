@@ -52,6 +52,11 @@ CASES = {
         "def f(xs): return [xs]",
         "kept = []\ndef f(xs):\n    for r in kept: r.append(7)\n    kept.append([xs])\n    return kept[-1]",
     ),
+    "a change that is the last before a name is bound anew": Case(
+        "for i in range(3):\n    x = [i]\n    f(x)\n    x.append(i)\nassert f([]) == [[0, 0], [1, 1], [2, 2]]",
+        "k = []\ndef f(x):\n    r = list(k)\n    k.append(x)\n    return r",
+        "k = []\ndef f(x):\n    r = list(k)\n    k.append(x[:])\n    return r",
+    ),
     "an iterator that is given back": Case(
         "g = f(3)\nassert f(g) == 3",
         "def f(x): return (i for i in range(x)) if isinstance(x, int) else sum(1 for _ in x)",
@@ -387,13 +392,10 @@ def test_tests_that_bind_what_the_candidate_reads_share_its_namespace(executor: 
     assert executor.run(suite.program(right, problem=problem, limits=LIMITS)).passed
 
 
-@pytest.mark.parametrize(
-    ("tests", "setup"), [("assert f(1) == 1\nreturn", ""), ("assert f(1) == 1", "return"), ("assert f(1)\nbreak", "")]
-)
-def test_what_is_parsed_and_not_compiled_fails_every_candidate_with_the_reason(
-    executor: LocalExecutor, tests: str, setup: str
+def test_a_prompt_that_is_parsed_and_not_compiled_fails_every_candidate_with_the_reason(
+    executor: LocalExecutor,
 ) -> None:
-    suite = ce.ScriptSuite.of(tests, entry_point="f", prompt=setup, strength=ce.Strength.SAME_BOX)
+    suite = ce.ScriptSuite.of("assert f(1) == 1", entry_point="f", prompt="return", strength=ce.Strength.SAME_BOX)
     problem = ce.Problem.from_test("plain/0", "", "assert f(1)", "f", limits=LIMITS)
 
     execution = executor.run(suite.program("def f(x): return x", problem=problem, limits=LIMITS))

@@ -7,8 +7,9 @@ beyond what it says, and it never holds a test (except for same-box tests), an e
     [code, name, seed, [prefetched calls] | null for main] ["compile", type, text] | ["load", ["raised" …]] if it fails
                                                            ["ahead"] when no more of the prefetched calls will be made
     ["call", name | number, values, names of the last]     ["answer", value]
-    the same, where state is mirrored: [state and values,  ["mirrored", [state and value], numbers, null | "raised" …]
-        names, numbers of shared containers]                   | ["changed"] where that can't be done
+    the same, where state is mirrored: [state and values,  ["mirrored", [state and value], numbers, null | "raised" …,
+        names, numbers of shared containers, and of those      numbers of forgotten containers] | ["changed"] where that
+        that are forgotten]                                    can't be done
     ["next", number, whether the tests keep items]         ["answer", item] | ["end"] | ["changed"]
     ["get", [names]]                                       ["names", [[kind, …], …]]
     ["test", source, token, how]                           ["tested", token]
@@ -37,7 +38,7 @@ import types
 from typing import Any, Callable, Dict, List, Mapping, NoReturn, Optional, Tuple
 
 from codeeval.sandbox.child import command, unittests
-from codeeval.sandbox.wire import codec, framing, settings
+from codeeval.sandbox.wire import codec, framing, settings, sharing
 from codeeval.sandbox.wire.text import start_of
 
 __all__ = ["rehearse", "run"]
@@ -274,7 +275,12 @@ class _Child:
         return reply
 
     def on_call(
-        self, target: Any, encoded: List[Any], names: List[str], numbers: Optional[List[int]] = None
+        self,
+        target: Any,
+        encoded: List[Any],
+        names: List[str],
+        numbers: Optional[List[int]] = None,
+        gone: Optional[List[int]] = None,
     ) -> List[Any]:
         """Call a function.
 
@@ -283,15 +289,18 @@ class _Child:
             encoded: the arguments, after the state of all shared containers where there is one.
             names: of the last arguments, which are keyword arguments.
             numbers: of the shared containers in that state.
+            gone: shared containers that the tests can't reach any more.
         """
         function = self.look_up(target) if type(target) is str else self.kept[target]
         if numbers is None:
             return self.reply(_called(function, codec.decode(encoded, self.remote), names))
         values = codec.decode_mirrored(encoded, numbers, self.shared, self.remote)
+        sharing.forget(self.shared, gone)
         return self.mirrored(lambda: _called(function, values, names))
 
     def mirrored(self, act: Callable[[], Any]) -> List[Any]:
         """Do something, and reply with what it gives and with the state of all shared containers afterwards."""
+        gone = sharing.abandon(self.shared)
         outcome: Optional[List[Any]] = None
         value = None
         try:
@@ -303,7 +312,7 @@ class _Child:
             data, numbers = codec.encode_mirrored([value], self.shared, self.keep, changed)
         except RecursionError:
             return ["changed"]
-        return ["mirrored", data, numbers, outcome]
+        return ["mirrored", data, numbers, outcome, gone]
 
     def reply(self, value: Any) -> List[Any]:
         return ["answer", self.encode(value)]
@@ -334,11 +343,17 @@ class _Child:
                 self.send(reply)
 
     def on_next(
-        self, number: int, is_kept: bool, encoded: Any = None, numbers: Optional[List[int]] = None
+        self,
+        number: int,
+        is_kept: bool,
+        encoded: Any = None,
+        numbers: Optional[List[int]] = None,
+        gone: Optional[List[int]] = None,
     ) -> List[Any]:
         iterator = self.kept[number]
         if numbers is not None:
             codec.decode_mirrored(encoded, numbers, self.shared, self.remote)
+            sharing.forget(self.shared, gone)
             return self.mirrored(lambda: [next(iterator)])
         given = self.given.setdefault(number, [])
         for item in iterator:

@@ -8,7 +8,7 @@ from typing import Any, Callable, FrozenSet, Iterator, List, NoReturn, Sequence,
 
 from codeeval.sandbox.judge.box import Box, CallerGone, Stop
 from codeeval.sandbox.judge.prefetch import Call, key
-from codeeval.sandbox.wire import codec
+from codeeval.sandbox.wire import codec, sharing
 from codeeval.sandbox.wire.text import start_of
 
 __all__ = ["VALUE_TEXT", "Candidate", "bounded"]
@@ -26,8 +26,8 @@ _LENGTHS = {
         (1, "end changed through"),
         (2, "answer names tested tampered load loaded"),
         (3, "exit compile"),
-        (4, "mirrored raised"),
-        (5, "case"),
+        (4, "raised"),
+        (5, "case mirrored"),
     )
     for name in names.split()
 }
@@ -104,10 +104,12 @@ class Candidate:
             return self.decode(self.call([target, encoded, names])[1])
         try:
             data, numbers = codec.encode_mirrored(values, self.shared, self.give)
+            gone = sharing.abandon(self.shared)
         except RecursionError as error:
             raise _TooDeep(str(error)) from None
         self.n_calls += 1
-        return self.mirrored(self.ask(["call", target, data, names, numbers], expects=("mirrored", "changed")))
+        reply = self.ask(["call", target, data, names, numbers, gone], expects=("mirrored", "changed"))
+        return self.mirrored(reply)
 
     def mirrored(self, reply: List[Any]) -> Any:
         """Take over the state of all shared containers; return the value of a reply, or raise what it says."""
@@ -115,11 +117,12 @@ class Candidate:
         if reply[0] == "changed":
             self.refuse_changed()
         try:
+            sharing.forget(self.shared, reply[4])
             values = codec.decode_mirrored(reply[1], reply[2], self.shared, self.remote, self.exact)
         except codec.Unmirrored as error:
             box.uncarried = str(error)
             box.stop(raised_type="TypeError", raised=CHANGED)
-        except codec.CodecError as error:
+        except (codec.CodecError, ValueError) as error:
             box.stop(violation="sent a damaged value: %s" % error)
         outcome = reply[3]
         if outcome is not None:
@@ -297,7 +300,8 @@ class RemoteIterator:
         candidate = self.candidate
         if candidate.is_mirrored:
             data, numbers = codec.encode_mirrored([], candidate.shared, candidate.give)
-            reply = candidate.ask(["next", self.number, False, data, numbers], expects=("mirrored", "changed"))
+            gone = sharing.abandon(candidate.shared)
+            reply = candidate.ask(["next", self.number, False, data, numbers, gone], expects=("mirrored", "changed"))
             return candidate.mirrored(reply)[0]
         reply = candidate.ask(["next", self.number, "items" in candidate.exact], expects=("answer", "end", "changed"))
         if reply[0] == "end":
