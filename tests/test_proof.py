@@ -54,6 +54,7 @@ INSIDE = [
     "def double(x):\n    return 2 * x\nassert f(double, 2) == 4",
     "def expected(n):\n    out = []\n    for i in range(n):\n        out.append(i * i)\n    return out\n"
     "for n in range(4):\n    assert f(n) == expected(n)",
+    "def fib(n):\n    return n if n < 2 else fib(n - 1)\nf(0)\ntry:\n    x = fib(9)\nexcept ValueError:\n    x = 0\nassert x",
     "def fib(n):\n    return n if n < 2 else fib(n - 1) + fib(n - 2)\nassert f(9) == fib(9)",
     "def verify(x, want):\n    got = f(x)\n    if got != want:\n        raise AssertionError(got)\nverify([1], 2)\nverify([2], 3)",
     "import random\nrng = random.Random(0)\nfor _ in range(5):\n    x = [rng.randint(0, 9) for _ in range(4)]\n"
@@ -135,6 +136,11 @@ OUTSIDE = [
     ("settings", "import decimal\nf('a')\nassert str(decimal.Decimal(1) / 3) == '0.3'"),
     ("settings", "from decimal import Decimal\nx = Decimal('1.11')\nassert f(1)\nassert -x < 0"),
     ("settings", "from decimal import Decimal\nxs = [Decimal('1.11')]\nassert f(1)\nassert sum(xs) > 0"),
+    (
+        "settings",
+        "def down(n):\n    return n and down(n - 1)\nf(1)\ntry:\n    got = down(2000)\nexcept RecursionError:\n    got = 1\n"
+        "assert got == 1",
+    ),
     ("callback", "seen = []\nf(lambda x: seen.append(x))\nassert seen"),
     ("callback", "table = {1: 2}\nassert f(lambda x: table[x])"),
     ("identity", "x = [1]\nassert f(2) is x"),

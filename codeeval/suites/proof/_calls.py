@@ -152,6 +152,9 @@ class Calls(Expressions):
         """Run a helper of the tests with the values that it gets here."""
         inner = self.arguments(function, node, scope)
         if function.node in self.running:
+            if self.tries_of_depth and self.n_calls:
+                reason = "how deep the tests may recurse, which a candidate may change, decides on what they catch"
+                self.refuse("settings", reason, "catch another exception, or recurse before the first call")
             if not all(isinstance(v, Immutable) for v in inner.names.values()):
                 self.refuse("known calls", "a recursive helper that gets containers", "pass tuples or numbers")
             for name in ast.walk(function.node):

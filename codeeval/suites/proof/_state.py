@@ -53,6 +53,8 @@ class State(abc.ABC):
         self.of_setup: set[int] = set()
         self.depth = 0
         self.tries = 0
+        self.tries_of_depth = 0
+        "Those of them that catch what ends a recursion which goes too deep."
         self.helpers = 0
         self.doubtful = 0
         "Inside how many branches that depend on an answer, helpers, handlers and lazy expressions we are."

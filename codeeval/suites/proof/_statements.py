@@ -306,9 +306,12 @@ class Interpreter(Calls):
         snapshots = [dict(scope.names)]
         self.watched.append((scope, snapshots))
         self.tries += 1
+        catches_depth = any(_may_catch_depth(handler.type) for handler in node.handlers)
+        self.tries_of_depth += catches_depth
         self.calls_before_try.append(self.n_calls)
         goes_on = self.block(node.body, scope)
         self.calls_before_try.pop()
+        self.tries_of_depth -= catches_depth
         self.watched.pop()
         self.tries -= 1
         if goes_on:
@@ -350,9 +353,14 @@ class Interpreter(Calls):
         snapshots = [dict(scope.names)]
         self.watched.append((scope, snapshots))
         self.tries += 1
+        contexts = [item.context_expr for item in node.items]
+        arguments = [one for context in contexts if isinstance(context, ast.Call) for one in context.args]
+        catches_depth = any(map(_may_catch_depth, arguments))
+        self.tries_of_depth += catches_depth
         self.calls_before_try.append(self.n_calls)
         self.block(node.body, scope)
         self.calls_before_try.pop()
+        self.tries_of_depth -= catches_depth
         self.tries -= 1
         self.watched.pop()
         self.merge(scope, snapshots)
@@ -368,6 +376,14 @@ class Interpreter(Calls):
                     f"{ast.unparse(one)} is no builtin exception",
                     "name the builtin class that it derives from",
                 )
+
+
+def _may_catch_depth(node: ast.expr | None) -> bool:
+    """Return whether exceptions that are caught may be that of a recursion which goes too deep."""
+    if node is None:
+        return True
+    names = {one.id if isinstance(one, ast.Name) else "" for one in getattr(node, "elts", [node])}
+    return not names.isdisjoint({"", "RecursionError", "RuntimeError", "Exception", "BaseException"})
 
 
 def conjuncts(node: ast.expr) -> list[ast.expr]:
