@@ -18,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from codeeval.sandbox.wire import codec, framing
+from codeeval.sandbox.wire import codec, decoding, framing
 
 FAST = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -265,7 +265,7 @@ json_data = st.recursive(
     lambda inner: (
         st.lists(inner, max_size=4)
         | st.dictionaries(text, inner, max_size=2)
-        | st.tuples(st.sampled_from(sorted(codec._DECODERS)), inner).map(lambda pair: {pair[0]: pair[1]})
+        | st.tuples(st.sampled_from(sorted(decoding._DECODERS)), inner).map(lambda pair: {pair[0]: pair[1]})
     ),
     max_leaves=12,
 )
