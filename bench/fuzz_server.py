@@ -319,6 +319,8 @@ _CARRIED: set[type] = {
 #: Modules whose classes and functions pickle names to rebuild values of these types.
 _TRUSTED = frozenset("builtins numpy copyreg _codecs collections fractions decimal datetime".split())
 #: What a class may define and still be carried as its base.
+#: Types of which a subclass that changes nothing can be made again.
+_IMMUTABLE = frozenset({int, float, complex, str, bytes, tuple, frozenset})
 _TOO_SPECIAL = frozenset(
     "__eq__ __ne__ __lt__ __le__ __gt__ __ge__ __hash__ __bool__ __len__ __iter__ __contains__ __getitem__ __add__ "
     "__radd__ __sub__ __rsub__ __mul__ __rmul__ __int__ __float__ __index__ __str__ __repr__ __format__ __getattr__ "
@@ -366,7 +368,8 @@ class _Pickler(pickle.Pickler):
         if base is not None:
             own = [c for c in kind.__mro__[: kind.__mro__.index(base)] if c.__module__ != "enum"]
             if not any(_TOO_SPECIAL & vars(c).keys() for c in own if not issubclass(c, enum.Enum)):
-                return self.once(value, "base", _PLAIN_COPY.get(base, base)(value))
+                name = kind.__name__ if base in _IMMUTABLE and not issubclass(kind, enum.Enum) else ""
+                return self.once(value, "base", _PLAIN_COPY.get(base, base)(value), name)
         if callable(value):
             return ("function", self.keep(value))
         if hasattr(kind, "__next__"):
@@ -456,8 +459,8 @@ class _Unpickler(pickle.Unpickler):
     def make_namedtuple(self, name: str, fields: Any, values: Any) -> Any:
         return collections.namedtuple(name, fields)(*values)
 
-    def make_base(self, value: Any) -> Any:
-        return value
+    def make_base(self, value: Any, name: str) -> Any:
+        return type(name, (type(value),), {})(value) if name else value
 
     def make_opaque(self, truth: bool, text: str) -> Any:
         return _Opaque(truth, text)

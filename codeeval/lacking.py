@@ -19,7 +19,7 @@ from codeeval.errors import CodeEvalWarning
 from codeeval.executors.base import Executor
 from codeeval.preloading import imports_of, texts_of
 from codeeval.problem import Problem
-from codeeval.sandbox.worker import Setup
+from codeeval.sandbox.setup import Setup
 
 __all__ = ["Lacking", "lacking"]
 

@@ -23,7 +23,7 @@ from typing import Any, overload
 from codeeval._imports import importing
 from codeeval.errors import SandboxError
 from codeeval.problem import Problem
-from codeeval.sandbox.worker import Setup
+from codeeval.sandbox.setup import Setup
 
 __all__ = ["NEVER", "ImportCost", "Preload", "imports_of", "preload_for", "texts_of"]
 

@@ -236,6 +236,18 @@ class Program:
         """The text of the main file."""
         return self.files[self.main]
 
+    def message(self, recipe: Mapping[str, Any] | None = None) -> bytes:
+        """Return this program as a judge reads it.
+
+        Args:
+            recipe: how it is built and run, where it is no Python.
+        """
+        fields = self.to_dict()
+        fields["seed"] = int(self.digest()[:12], 16)
+        if recipe is not None:
+            fields["recipe"] = recipe
+        return json.dumps(fields).encode()
+
     def to_dict(self) -> dict[str, Any]:
         """Give this program as plain JSON data."""
         check = None
@@ -253,6 +265,28 @@ class Program:
             "check": check,
             "protocol": self.protocol,
         }
+
+    @classmethod
+    def from_dict(cls, row: Mapping[str, Any]) -> Self:
+        """Return the program that `to_dict` gave as JSON data.
+
+        Raises:
+            KeyError, TypeError, ValueError: it is no program; a field that this version does not know is refused.
+        """
+        fields = dict(row)
+        check = fields.pop("check")
+        if check is not None:
+            check = Check(
+                **{
+                    **check,
+                    "strength": Strength(check["strength"]),
+                    "names": tuple(check["names"]),
+                    "modules": MappingProxyType(dict(check["modules"])),
+                    "parameters": MappingProxyType(dict(check["parameters"])),
+                    "test_limits_s": tuple(check["test_limits_s"]),
+                }
+            )
+        return cls(**{**fields, "limits": Limits(**fields["limits"]), "check": check})
 
     def digest(self) -> str:
         """Give the sha256 of everything that a verdict on this program can depend on, as hex.

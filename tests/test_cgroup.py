@@ -26,7 +26,7 @@ def run(executor: LocalExecutor, code: str, test: str, limits: Limits) -> Execut
 
 
 def groups(executor: LocalExecutor) -> list[str]:
-    found: list[str] = executor._crew.facts()["groups"]
+    found: list[str] = executor._pool.facts()["groups"]
     return found
 
 
@@ -220,11 +220,11 @@ def test_no_group_is_left_after_close(executor: LocalExecutor) -> None:
 
 def test_no_group_is_left_when_a_judge_is_killed(executor: LocalExecutor) -> None:
     run(executor, "def f(): return 1", "f()", Limits())
-    (worker,) = executor._crew._all
+    (worker,) = executor._pool.workers
     assert worker.facts is not None
     paths = worker.facts["groups"]
     os.kill(worker.facts["pid"], signal.SIGKILL)
-    worker.process.wait()
+    worker.judge.process.wait()
 
     assert run(executor, "def f(): return 1", "f()", Limits()).passed
 
@@ -234,13 +234,13 @@ def test_no_group_is_left_when_a_judge_is_killed(executor: LocalExecutor) -> Non
 def test_no_group_is_left_of_a_judge_that_is_killed_before_it_can_tell(executor: LocalExecutor) -> None:
     """And what it has started, which would keep its group for as long as it lives, ends with it."""
     executor.close()
-    worker = executor._crew.take()
+    worker = executor._pool.take()
     deadline = time.monotonic() + 20
-    while not (paths := cgroup.leftovers(os.path.basename(worker.work))) and time.monotonic() < deadline:
+    while not (paths := cgroup.leftovers(os.path.basename(worker.judge.work))) and time.monotonic() < deadline:
         time.sleep(0.005)
     assert paths
 
-    executor._crew.dismiss(worker, kill=True)
+    executor._pool.dismiss(worker, kill=True)
 
     assert not any(os.path.exists(path) for path in paths)
 
@@ -249,7 +249,7 @@ def test_no_group_is_left_when_the_caller_is_killed(executor: LocalExecutor) -> 
     script = (
         "import time, codeeval as ce\n"
         "executor = ce.LocalExecutor(workers=1)\n"
-        "print(*executor._crew.facts()['groups'], flush=True)\n"
+        "print(*executor._pool.facts()['groups'], flush=True)\n"
         "time.sleep(60)\n"
     )
     caller = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)

@@ -18,7 +18,7 @@ from codeeval.executors.local import LocalExecutor
 from codeeval.executors.state import Unbounded, state_of_paths
 from codeeval.languages import Language, SelfTest
 from codeeval.sandbox import Sandbox
-from codeeval.sandbox.worker import code_digest
+from codeeval.sandbox.digest import code_digest
 
 PACKAGE = Path(ce.__file__).parent
 

@@ -819,7 +819,7 @@ def test_workers_for_other_paths_replace_each_other(tmp_path: Path, monkeypatch:
         seen, n_workers = [], []
         for language in (near, far, near, far):
             seen.append(run(executor, language, look).status is Status.PASSED)
-            n_workers.append(len(executor._crew._all))
+            n_workers.append(len(executor._pool.workers))
 
     assert seen == [False, True, False, True]
     assert max(n_workers) == 1

@@ -14,7 +14,8 @@ from codeeval.errors import ToolchainMissing
 from codeeval.languages import build_libraries
 from codeeval.languages.toolchain import find
 from codeeval.sandbox import Sandbox
-from codeeval.sandbox.worker import Setup, Worker, message_of
+from codeeval.sandbox.setup import Setup
+from codeeval.sandbox.worker import Worker
 
 
 @pytest.mark.parametrize("language", ["cpp", "go", "java", "javascript", "rust"])
@@ -67,7 +68,7 @@ def test_worker_that_has_started_gives_a_self_test_the_time_of_its_build() -> No
     try:
         worker.introduction()
 
-        worker.submit(0, program, message_of(program, None), build_s=3600.0)
+        worker.submit(program.message(), cpu_s=1.0, wall_s=1.0, build_s=3600.0)
 
         assert worker.deadline > time.monotonic() + 3600
     finally:

@@ -23,7 +23,8 @@ from typing import Any
 import pytest
 
 from codeeval.errors import SandboxError, SandboxUnavailable, WorkerLost
-from codeeval.executors.local import LocalExecutor, available_cores, available_memory
+from codeeval.executors.local import LocalExecutor
+from codeeval.executors.machine import available_cores, available_memory
 from codeeval.problem import Problem
 from codeeval.program import Check, Execution, Limits, Program, Status, Strength
 from codeeval.sandbox import LAYERS, Sandbox
@@ -303,7 +304,8 @@ def test_a_caller_that_ignores_its_children_hears_of_endless_tests_too() -> None
     body = """
     import signal
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    from codeeval.sandbox.worker import Setup, Worker
+    from codeeval.sandbox.setup import Setup
+    from codeeval.sandbox.worker import Worker
     class Failing(Setup):
         def command(self):
             return [sys.executable, "-c", "import sys; sys.exit(3)"]
@@ -414,7 +416,7 @@ def test_a_copy_that_outlives_the_original_does_not_keep_its_workers_alive() -> 
     body = """
     executor = LocalExecutor(workers=1)
     executor.run(GOOD)
-    judge = executor._crew.facts()["pid"]
+    judge = executor._pool.facts()["pid"]
     pid = os.fork()
     if pid == 0:
         os.close(1); os.close(2)
@@ -487,7 +489,7 @@ def test_an_idle_worker_that_is_killed_is_replaced_without_a_trace(victim: str, 
     before = work_directories()
     with LocalExecutor(workers=3, sandbox=Sandbox(layers=layers)) as executor:
         list(executor.execute([program()] * 12))
-        workers = list(executor._crew._all)
+        workers = list(executor._pool.workers)
         assert len(workers) == 3
         for worker in workers:
             assert worker.facts is not None
@@ -507,8 +509,8 @@ def test_a_judge_killed_while_its_zygote_clears_up_leaves_no_directory(layers: t
     for _ in range(15):
         with LocalExecutor(workers=1, sandbox=Sandbox(layers=layers)) as executor:
             assert executor.run(program(litter)).passed
-            (worker,) = executor._crew._all
-            os.kill(worker.process.pid, signal.SIGKILL)
+            (worker,) = executor._pool.workers
+            os.kill(worker.judge.process.pid, signal.SIGKILL)
 
     time.sleep(0.1)  # there is no event to wait for: nothing must come back
     assert work_directories() <= before
@@ -563,7 +565,7 @@ def kill_while_running(executor: LocalExecutor, victim: str, times: int) -> thre
     executor.run(program())
 
     def facts() -> list[dict[str, Any]]:
-        return [worker.facts for worker in list(executor._crew._all) if worker.facts is not None]
+        return [worker.facts for worker in list(executor._pool.workers) if worker.facts is not None]
 
     n_idle = max(len(children(f["zygote_pid"])) for f in facts())  # the idle pid 1 of its programs' namespace
 
@@ -588,9 +590,9 @@ def test_workers_that_die_again_and_again_end_the_call(executor: LocalExecutor) 
 
     def kill() -> None:
         while not stop.is_set():
-            for worker in list(executor._crew._all):
+            for worker in list(executor._pool.workers):
                 for child in children(os.getpid()):
-                    if child == worker.process.pid and worker.facts is not None:
+                    if child == worker.judge.process.pid and worker.facts is not None:
                         with contextlib.suppress(OSError):
                             os.kill(child, signal.SIGKILL)
             time.sleep(0.01)
@@ -634,7 +636,7 @@ def test_a_worker_that_never_speaks_is_our_fault(tmp_path: Path, monkeypatch: py
     silent = tmp_path / "python"
     silent.write_text("#!/bin/sh\nexec sleep 60\n")
     silent.chmod(0o755)
-    monkeypatch.setattr("codeeval.sandbox.worker.START_S", 0.5)
+    monkeypatch.setattr("codeeval.sandbox.setup.START_S", 0.5)
 
     with pytest.raises(SandboxError, match="did not start within"):
         LocalExecutor(workers=1, python=silent).run(program())
@@ -913,7 +915,7 @@ def test_an_executor_that_nobody_closed_lets_the_interpreter_exit_in_silence() -
 def test_an_executor_that_is_garbage_stops_its_workers() -> None:
     executor = LocalExecutor(workers=1)
     executor.run(program())
-    judge = executor._crew.facts()["pid"]
+    judge = executor._pool.facts()["pid"]
 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -949,7 +951,7 @@ def test_closing_while_another_thread_iterates_leaves_nothing_behind() -> None:
     thread.join()
 
     assert sorted(got) == list(range(60))
-    assert not executor._crew._all
+    assert not executor._pool.workers
     assert executor.run(program()).passed
     executor.close()
 
@@ -990,7 +992,7 @@ def test_a_stuck_worker_does_not_keep_the_others_from_working(monkeypatch: pytes
     """A deadline holds also where the other workers always have something to say."""
     with LocalExecutor(workers=2) as executor:
         list(executor.execute([program()] * 6))
-        stuck = next(w.facts["pid"] for w in executor._crew._all if w.facts is not None)
+        stuck = next(w.facts["pid"] for w in executor._pool.workers if w.facts is not None)
         monkeypatch.setattr("codeeval.sandbox.worker._GRACE_S", -198.0)  # 10 × (10 + 10) + that = 2 seconds
         os.kill(stuck, signal.SIGSTOP)
         begin = time.monotonic()
@@ -1130,7 +1132,7 @@ while answers:
 def test_more_memory_than_there_is_is_told_once(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("codeeval.executors.local.available_memory", lambda: 3 << 30)
+    monkeypatch.setattr("codeeval.executors.workers.available_memory", lambda: 3 << 30)
     small, large = (program(limits=Limits(cpu_s=1, wall_s=10, memory_bytes=n << 30)) for n in (1, 2))
 
     with LocalExecutor(workers=2) as executor:

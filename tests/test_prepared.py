@@ -21,7 +21,7 @@ from codeeval.languages import get
 from codeeval.languages.toolchain import find
 from codeeval.languages.warm.headers import HEADERS, NAME, PREPARED
 from codeeval.program import Check, Execution, Limits, Program, Status, Strength
-from codeeval.sandbox.worker import Setup
+from codeeval.sandbox.setup import Setup
 
 CPP = HEADERS["cpp"]
 BEGIN = "#include <bits/stdc++.h>\n"

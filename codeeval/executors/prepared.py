@@ -32,7 +32,8 @@ from codeeval.languages.toolchain import Toolchain, fill
 from codeeval.languages.warm.headers import HEADERS, NAME, PREPARED, READ, Part, PreparedHeader
 from codeeval.program import Check, Execution, Program, Status, Strength
 from codeeval.sandbox import PLACE_OF_PREPARED
-from codeeval.sandbox.worker import Setup, Worker, message_of
+from codeeval.sandbox.setup import Setup
+from codeeval.sandbox.worker import Worker
 
 __all__ = ["PreparedHeaders"]
 
@@ -239,7 +240,8 @@ def _compile(scratch: Path, toolchain: Toolchain, header: PreparedHeader, setup:
     try:
         if "root" not in worker.introduction()["layers"]:
             return False  # boxes that see the machine's files don't see what is prepared
-        worker.submit(0, program, message_of(program, recipe))
+        limits = program.limits
+        worker.submit(program.message(recipe), cpu_s=limits.cpu_s, wall_s=limits.wall_s)
         return Execution.from_dict(worker.verdict()).status is Status.PASSED
     except (EOFError, OSError, ValueError):
         return False

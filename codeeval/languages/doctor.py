@@ -14,8 +14,10 @@ from codeeval.errors import SandboxUnavailable, ToolchainMissing
 from codeeval.languages.record import Language
 from codeeval.languages.toolchain import Toolchain, find
 from codeeval.program import Check, Execution, Program, Status, Strength
-from codeeval.sandbox import Sandbox, checked
-from codeeval.sandbox.worker import Setup, Worker, WorkerDied, message_of, twice
+from codeeval.sandbox import Sandbox
+from codeeval.sandbox.policy import checked
+from codeeval.sandbox.setup import Setup
+from codeeval.sandbox.worker import Worker, WorkerDied, twice
 
 __all__ = ["Diagnoses", "Diagnosis", "doctor", "examine"]
 
@@ -263,7 +265,9 @@ def _execution(worker: Worker, toolchain: Toolchain, source: str, proof: str = "
     )
     recipe = toolchain.recipe(program)
     try:
-        worker.submit(0, program, message_of(program, recipe), build_s=toolchain.build_s(program))
+        limits = program.limits
+        build_s = toolchain.build_s(program)
+        worker.submit(program.message(recipe), cpu_s=limits.cpu_s, wall_s=limits.wall_s, build_s=build_s)
         return Execution.from_dict(worker.verdict())
     except (EOFError, OSError, ValueError) as error:
         raise WorkerDied(f"a worker died in the self-test of {language.title}: {worker.autopsy()[1]}") from error

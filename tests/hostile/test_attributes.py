@@ -321,7 +321,7 @@ def test_a_program_is_judged_rightly_though_the_deputy_was_killed() -> None:
             pytest.skip("there is no seccomp here")
         own = "import os\nopen('a', 'w').close()\nos.chmod('a', 0o600)\nprint('done')"
         assert printed(executor, own) == "done\n"
-        (worker,) = executor._crew._all
+        (worker,) = executor._pool.workers
         assert worker.facts is not None
         zygote = worker.facts["zygote_pid"]
         deputies = Path(f"/proc/{zygote}/task/{zygote}/children").read_text().split()  # between jobs, it has no other

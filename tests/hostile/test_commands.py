@@ -465,7 +465,7 @@ def test_a_cache_that_is_too_large_to_be_copied_is_done_without() -> None:
         if "pid" not in executor.describe()["isolation"]["held"]:
             pytest.skip("programs in other languages need the layer pid, which this machine does not give")
         executions = [executor.run(compiled(f"print({number})\n")) for number in range(5)]
-        (worker,) = executor._crew._all
+        (worker,) = executor._pool.workers
         assert worker.facts is not None
         open_files = [os.readlink(entry) for entry in Path(f"/proc/{worker.facts['pid']}/fd").iterdir()]
 

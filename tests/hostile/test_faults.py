@@ -122,7 +122,7 @@ def test_a_verdict_that_nobody_asked_for_is_not_the_next_programs(tmp_path: Path
 
 def facts(executor: LocalExecutor, name: str) -> int:
     executor.run(program())
-    (worker,) = executor._crew._all
+    (worker,) = executor._pool.workers
     assert worker.facts is not None
     return int(worker.facts[name])
 
@@ -201,11 +201,11 @@ problem = Problem.from_test("fault/0", "", "assert f(1) == 2", "f", strength=Str
 program = problem.suites["tests"].program("def f(x): return x + 1", problem=problem, limits=problem.limits)
 with LocalExecutor(workers=1) as executor:
     first = executor.run(program)
-    (worker,) = executor._crew._all
+    (worker,) = executor._pool.workers
     before = resource.prlimit(worker.facts["zygote_pid"], resource.RLIMIT_NPROC)
     resource.prlimit(worker.facts["zygote_pid"], resource.RLIMIT_NPROC, (0, before[1]))
     refused = executor.run(program)
-    alive = worker.process.poll() is None
+    alive = worker.judge.process.poll() is None
     if alive:
         resource.prlimit(worker.facts["zygote_pid"], resource.RLIMIT_NPROC, before)
     after = executor.run(program)
@@ -396,7 +396,7 @@ def killer(executor: LocalExecutor, seed: int) -> Iterator[list[int]]:
 
     def run() -> None:
         while not stop.wait(chance.uniform(0.1, 1.2)):
-            known = [worker.facts for worker in list(executor._crew._all) if worker.facts is not None]
+            known = [worker.facts for worker in list(executor._pool.workers) if worker.facts is not None]
             if known:
                 pid = chance.choice(known)[chance.choice(["pid", "zygote_pid"])]
                 with contextlib.suppress(OSError):
