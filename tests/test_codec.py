@@ -28,6 +28,8 @@ class Wall:
 
     def __init__(self) -> None:
         self.kept: list[Any] = []
+        self.uses: list[str] = []
+        "What was done with copies that are not exact."
 
     def keep(self, value: Any) -> int:
         self.kept.append(value)
@@ -36,6 +38,8 @@ class Wall:
     def remote(self, kind: str, reference: Any) -> Any:
         if kind == "opaque":
             return None
+        if kind == "uncarried":
+            return self.uses.append
         if type(reference) is not int and kind != "iterator":
             raise ValueError("a reference to nothing")
         return self.kept[reference] if kind == "own" else (kind, reference)
@@ -443,8 +447,10 @@ def test_an_instance_of_a_subclass_comes_as_its_base_value_unless_its_type_is_re
     assert [2, "a"] == codec.decode(encoded, wall.remote)
     assert {int, str} == set(map(type, codec.decode(encoded, wall.remote)))
     color, text = codec.decode(encoded, wall.remote, frozenset({"type"}))
-    assert type(color) is codec.Opaque  # a member of an Enum has a text of its own
+    assert (color, type(color).__name__, type(color).__base__) == (2, "Color", int)
     assert (text, type(text).__name__, type(text).__base__) == ("a", "Text", str)
+    assert (str(text), wall.uses) == ("a", [])
+    assert (f"{color}", wall.uses) == ("2", ["shown"])  # a member of an Enum has a text of its own
 
 
 def test_an_instance_of_a_subclass_that_changes_a_special_method_is_opaque() -> None:

@@ -405,6 +405,26 @@ def test_a_prompt_that_is_parsed_and_not_compiled_fails_every_candidate_with_the
     assert "outside" in execution.message
 
 
+@pytest.mark.parametrize(
+    ("tests", "code"),
+    [
+        ("assert (f(2) == f(2)) == False", "class L(list): pass\ndef f(x): return L([x])"),
+        (
+            "a = f(2)\nassert f(3)\nassert str(a) == '2'",
+            "import enum\nclass E(enum.IntEnum): A = 2; B = 3\ndef f(x): return E(x)",
+        ),
+    ],
+)
+def test_what_a_copy_can_not_tell_passes_nobody(executor: LocalExecutor, tests: str, code: str) -> None:
+    problem = ce.Problem.from_test("plain/0", "", tests, "f", limits=LIMITS)
+
+    execution = executor.run(problem.suites["tests"].program(code, problem=problem, limits=LIMITS))
+
+    assert problem.strength is ce.Strength.SPLIT
+    assert execution.status is ce.Status.FAILED, execution
+    assert execution.uncarried
+
+
 def test_tests_that_call_nobody_judge_nobody(executor: LocalExecutor) -> None:
     tests = "for x in [y for y in range(3) if y > 5]:\n    assert f(x) == x"
     problem = ce.Problem.from_test("plain/0", "", tests, "f", limits=LIMITS)
@@ -470,6 +490,10 @@ CARRIED = {
     "a subclass whose type is read": (
         "a = f(2)\nb = a + 1\nassert f(3) == 3 and b == 3 and type(a) is not int and type(a).__name__ == 'Whole'",
         "class Whole(int): pass\ndef f(x): return Whole(x)",
+    ),
+    "members of an Enum that are kept": (
+        "a = f(2)\nb = f(2)\nassert a == b == 2 and not a != b and a + b == 4 and type(a) is not int and a in {2: 1}",
+        "import enum\nclass Two(enum.IntEnum):\n    TWO = 2\ndef f(x): return Two(x)",
     ),
     "subclasses that are kept": (
         "a = f('x')\nb = f('y')\nassert a + b == 'xy' and [a, b] == ['x', 'y'] and repr(a) == \"'x'\"",

@@ -258,6 +258,8 @@ class Candidate:
         if kind == "opaque":
             self.box.uncarried = str(number)[:100]
             return None
+        if kind == "uncarried":
+            return lambda how: self.refuse(str(number)[:100], how)
         text = ""
         if kind == "iterator":
             number, text = number
@@ -266,6 +268,13 @@ class Candidate:
         if kind == "iterator":
             return RemoteIterator(self, number, text)
         return self.function("function", number)
+
+    def refuse(self, type_name: str, how: str) -> None:
+        """Stop where a value is used in a way that its copy can't tell; only what is said at the end may show it."""
+        if not self.box.is_telling:
+            self.box.uncarried = type_name
+            what = "an answer of the type %s can't be %s by the tests" % (type_name, how)
+            self.box.stop(raised_type="TypeError", raised=what)
 
 
 class _TooDeep(Exception):

@@ -95,7 +95,8 @@ def decode(data: Any, remote: Remote, exact: FrozenSet[str] = frozenset()) -> An
         data: what `encode` gave on the other side, or anything else.
         remote: gives the stand-in for an object that stayed there, from its kind (`function`, `iterator`) and number;
             for `own`, the object that this side exported under that number. It is also called with `opaque` and the
-            name of a type for each value that is not carried, and with `grown` where a defaultdict gets a key by being
+            name of a type for each value that is not carried; with `uncarried` for one whose copy is not exact, and
+            then gives what is called with how that is used; and with `grown` where a defaultdict gets a key by being
             read, if `exact` has `growth`.
         exact: properties (`type`, `kind` of iterators, `text`, `order`, `partial`, `context`, `exception`) of which
             only exact copies count.

@@ -108,22 +108,32 @@ def _subclass(data: Any, r: Decoding) -> Any:
     base = decode_value(value, r)
     if "type" not in r.exact and not ("text" in r.exact and has_own_text):
         return base
-    if not has_own_text and type(base) in _UNCHANGING:
-        return _class_like(_text(name), type(base))(base)
-    r.remote("opaque", name)
-    return Opaque(_text(name), bool(base), repr(base)[:200], -1)
+    if type(base) in _UNCHANGING:
+        made = _class_like(_text(name), type(base), bool(has_own_text))(base)
+        made.codeeval_refuse = r.remote("uncarried", name)
+        return made
+    return _inexact(_text(name), bool(base), repr(base)[:200], r)
 
 
-_LIKE: Dict[Tuple[str, type], Any] = {}  # making one takes its time
+_LIKE: Dict[Tuple[str, type, bool], Any] = {}  # making one takes its time
 
 
-def _class_like(name: str, base: type) -> Any:
-    """Return a class of a name that changes nothing of its base."""
-    if (name, base) not in _LIKE:
+def _class_like(name: str, base: Any, has_own_text: bool) -> Any:
+    """Return a class of a name that changes nothing of its base; a text of its own, nobody may read."""
+    key = name, base, has_own_text
+    if key not in _LIKE:
         if len(_LIKE) >= _MOST_LIKE:
             _LIKE.clear()
-        _LIKE[name, base] = type(name, (base,), {})
-    return _LIKE[name, base]
+
+        def text(self: Any, *form: Any) -> str:
+            self.codeeval_refuse("shown")
+            return str(base.__repr__(self))
+
+        _LIKE[key] = type(name, (base,), dict.fromkeys(_TEXTS, text) if has_own_text else {})
+    return _LIKE[key]
+
+
+_TEXTS = ("__repr__", "__str__", "__format__")
 
 
 #: Classes that are kept: a candidate chooses their names.
@@ -137,12 +147,11 @@ def _under(data: Any, r: Decoding) -> Any:
     value = decode_value(value, r)
     if name not in r.exact:
         return value
-    r.remote("opaque", type(value).__name__)
     try:
         truth = bool(value)
     except ValueError:  # an array has none
         truth = True
-    return Opaque(type(value).__name__, truth, "a value under changed settings of the interpreter", -1)
+    return _inexact(type(value).__name__, truth, "a value under changed settings of the interpreter", r)
 
 
 def _disordered(data: Any, r: Decoding) -> Any:
@@ -150,8 +159,13 @@ def _disordered(data: Any, r: Decoding) -> Any:
     value = decode_value(value, r)
     if "order" not in r.exact and not (is_partial and "partial" in r.exact):
         return value
-    r.remote("opaque", type(value).__name__)
-    return Opaque(type(value).__name__, bool(value), "a set whose order can't be carried", -1)
+    return _inexact(type(value).__name__, bool(value), "a set whose order can't be carried", r)
+
+
+def _inexact(name: str, truth: bool, text: str, r: Decoding) -> Opaque:
+    """Return what stands for a value whose copy is not exact in what the tests read."""
+    r.remote("opaque", name)
+    return Opaque(name, truth, text, -1, r.remote("uncarried", name))
 
 
 def _whole(data: Any) -> List[int]:
@@ -302,6 +316,13 @@ def _decode_ordereddict(d: Any, r: Decoding) -> Any:
     return made
 
 
+def _inexact_value(d: Any, r: Decoding) -> Opaque:
+    """Return what stands for a changeable value of a class of its own, where state is mirrored."""
+    made = _opaque_value(d, r)
+    made.refuse = r.remote("uncarried", made.type_name)
+    return made
+
+
 def _opaque_value(d: Any, r: Decoding) -> Opaque:
     r.remote("opaque", d[0])
     return Opaque(_text(d[0]), bool(d[1]), _text(d[2]), int(d[3]))
@@ -377,4 +398,5 @@ _DECODERS: Dict[str, _Decoder] = {
     "iterator": _iterator,
     "own": lambda d, r: r.remote("own", int(d)),
     "opaque": _opaque_value,
+    "inexact": _inexact_value,
 }

@@ -278,7 +278,9 @@ def _encode_other(value: Any, kind: type, e: Encoding) -> Any:
         if getattr(builtins, builtin, None) is value and is_harmless(builtin):
             return {"builtin": builtin}
     base = _plain_base(kind)
-    if base is not None and not (e.is_mirrored and base in MUTABLE):
+    if base is not None and e.is_mirrored and base in MUTABLE:
+        return {"inexact": _opaque(value, kind, e)["opaque"]}
+    if base is not None:
         has_own_text = base in _NAMED_IN_TEXT or any(_TEXT_METHODS.intersection(c.__dict__) for c in _above(kind, base))
         return {"subclass": [kind.__name__[:100], has_own_text, encode_value(_BASE_VALUES[base](value), e)]}
     if callable(value) and not isinstance(value, type):

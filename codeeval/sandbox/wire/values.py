@@ -6,7 +6,7 @@ import builtins
 import collections
 import re
 import sys
-from typing import Any
+from typing import Any, Callable, Optional
 
 __all__ = [
     "DTYPE",
@@ -52,20 +52,30 @@ MUTABLE = frozenset(
 
 
 class Opaque:
-    """A value that cannot cross the wall: it equals and orders with nothing, but has its truth value and a repr."""
+    """A value that cannot cross the wall: it equals and orders with nothing, but has its truth value and a repr.
 
-    __slots__ = ("type_name", "truth", "text", "ref")
+    Where a copy would be exact in all but one property (`refuse`), it would equal some values: nobody may compare it.
+    """
 
-    def __init__(self, type_name: str, truth: bool, text: str, ref: int) -> None:
+    __slots__ = ("type_name", "truth", "text", "ref", "refuse")
+
+    def __init__(
+        self, type_name: str, truth: bool, text: str, ref: int, refuse: Optional[Callable[[str], Any]] = None
+    ) -> None:
         self.type_name = type_name
         self.truth = truth
         self.text = text
         self.ref = ref
+        self.refuse = refuse
 
     def __eq__(self, other: object) -> bool:
+        if self.refuse is not None:
+            self.refuse("compared")
         return False
 
     def __ne__(self, other: object) -> bool:
+        if self.refuse is not None:
+            self.refuse("compared")
         return True
 
     def __hash__(self) -> int:
