@@ -118,7 +118,7 @@ class Claim:
     "Whether it promises 95 % or more, and may be wide."
 
     def measure(self, rng: np.random.Generator, runs: int) -> tuple[float, float]:
-        """Give coverage and mean width."""
+        """Return coverage and mean width."""
         ends, truths = self.intervals(rng, runs)
         held = (ends[:, 0] <= truths + 1e-12) & (truths - 1e-12 <= ends[:, 1])
         return float(held.mean()), float((ends[:, 1] - ends[:, 0]).mean())
@@ -222,7 +222,7 @@ UNFOUNDED = [clustered_claim("`student`", Student(), 150)]
 
 
 def measure(method: Callable[[Floats], Ends], drawn: Floats, truth: float) -> tuple[float, float]:
-    """Give the share of intervals that hold the truth, and their mean width."""
+    """Return the share of intervals that hold the truth, and their mean width."""
     intervals = np.array([method(scores) for scores in drawn])  # (runs, 2)
     held = (intervals[:, 0] <= truth + 1e-12) & (truth - 1e-12 <= intervals[:, 1])
     return float(held.mean()), float((intervals[:, 1] - intervals[:, 0]).mean())

@@ -529,7 +529,7 @@ class Draft:
         return Case(tests=source, entry_point=self.entry, prompt=self.spec.helper, canonical=canonical)
 
     def forgets(self, line: str) -> bool:
-        """Say whether the tests forget an import that the canonical solution has."""
+        """Return whether the tests forget an import that the canonical solution has."""
         if line in self.spec.source and self.chance(0.5):
             self.use("a forgotten import")
             return True

@@ -267,7 +267,7 @@ class _Tests(_End):
 
 
 def _is_made_by_class(kind: type) -> bool:
-    """Say whether a `class` statement made a type, whose instances may say anything of themselves."""
+    """Return whether a `class` statement made a type, whose instances may say anything of themselves."""
     return bool(kind.__flags__ & 1 << 9)
 
 
@@ -391,7 +391,7 @@ class _Pickler(pickle.Pickler):
         return self.once(value, "opaque", truth, f"<a {type(value).__name__}>")
 
     def once(self, value: Any, *rest: Any) -> Any:
-        """Give a persistent id that stands for one object, however often it occurs in the message."""
+        """Return a persistent id that stands for one object, however often it occurs in the message."""
         number, _ = self.numbers.setdefault(id(value), (len(self.numbers), value))
         return (rest[0], number, *rest[1:])
 

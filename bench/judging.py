@@ -112,7 +112,7 @@ def _run(executor: ce.Executor, programs: Sequence[ce.Program]) -> tuple[list[ce
 
 
 def _floor(programs: Sequence[ce.Program]) -> float:
-    """Give the CPU seconds of a bare process that forks and compiles each program, without garbage collection."""
+    """Return the CPU seconds of a bare process that forks and compiles each program, without garbage collection."""
     script = (
         "import os, sys, json, gc\nprograms = json.load(open(sys.argv[1]))\ngc.disable(); gc.freeze()\n"
         "for text in programs:\n"

@@ -106,7 +106,7 @@ def main() -> None:
 
 
 def _programs(data: Path, name: str) -> list[dict[str, Any]]:
-    """Give a language's programs: `code`, `protocol`, and `recorded`, whether it passed, or None."""
+    """Return a language's programs: `code`, `protocol`, and `recorded`, whether it passed, or None."""
     if name in _RECORDED:
         file = data / f"recorded/qwen2.5-coder-1.5b-base/multipl-e/humaneval-{_RECORDED[name]}-details.json.gz"
         with gzip.open(file, "rt", encoding="utf-8") as text:
@@ -177,7 +177,7 @@ class Outcome:
     load: float
 
     def row(self) -> str:
-        """Give the line of the table."""
+        """Return the line of the table."""
         before, after = self.original, self.ours
         cpu_ms = [1000 * before.cpu_s / self.n_original, 1000 * after.cpu_s / self.n]
         wall_ms = [1000 * before.wall_s / self.n_original, 1000 * after.wall_s / self.n]

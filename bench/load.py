@@ -50,7 +50,7 @@ def main() -> int:
 
 
 def _programs(folder: Path, sample: int, cpu_s: float) -> tuple[list[str], list[ce.Program]]:
-    """Give each completion's name and program."""
+    """Return each completion's name and program."""
     problems = ce.load("humaneval").with_limits(cpu_s=cpu_s)
     (path,) = folder.glob("*.samples.jsonl.gz")
     samples = list(ce.RecordedSampler(path).sample(problems, 100))
@@ -65,7 +65,7 @@ def _programs(folder: Path, sample: int, cpu_s: float) -> tuple[list[str], list[
 
 
 def _judged(programs: Sequence[ce.Program], workers: int) -> tuple[list[ce.Execution], float]:
-    """Give the executions in order, and the wall seconds they took."""
+    """Return the executions in order, and the wall seconds they took."""
     start_s = time.monotonic()
     with ce.LocalExecutor(workers) as executor:
         executions = dict(executor.execute(programs))

@@ -89,7 +89,7 @@ class CpuMeter:
 
 
 def find_meter() -> CpuMeter:
-    """Give the best meter that works here, found by trying."""
+    """Return the best meter that works here, found by trying."""
     candidates = [
         CpuMeter(kind="private cgroup, v1 cpuacct", parent=_own_cgroup("cpuacct"), version=1),
         CpuMeter(kind="private cgroup, v2 cpu.stat", parent=_own_cgroup(""), version=2),
@@ -139,7 +139,7 @@ def _works(meter: CpuMeter) -> bool:
 
 
 def _own_cgroup(controller: str) -> Path | None:
-    """Give this process' directory in a v1 controller's hierarchy, or in the unified one for ''."""
+    """Return this process' directory in a v1 controller's hierarchy, or in the unified one for ''."""
     try:
         memberships = Path("/proc/self/cgroup").read_text().splitlines()
         mounts = [line.split() for line in Path("/proc/self/mounts").read_text().splitlines()]

@@ -81,7 +81,7 @@ class Left:
 
 
 def code(index: int) -> str:
-    """Give the program of a number; in 200 consecutive ones every kind has its share."""
+    """Return the program of a number; in 200 consecutive ones every kind has its share."""
     place = index % 200
     if place % 40 == 7:
         return LOOP
@@ -95,14 +95,14 @@ def code(index: int) -> str:
 
 
 def programs(count: int) -> Iterator[Program]:
-    """Give the programs; no two are the same."""
+    """Yield the programs; no two are the same."""
     for index in range(count):
         text = f"# {index}\n" + code(index)
         yield Program(files={"candidate.py": text}, main="candidate.py", limits=LIMITS, check=CHECK)
 
 
 def resident_kb(pid: int | str = "self") -> int:
-    """Give a process' resident memory, 0 where it is gone."""
+    """Return a process' resident memory, 0 where it is gone."""
     try:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     except OSError:
@@ -111,7 +111,7 @@ def resident_kb(pid: int | str = "self") -> int:
 
 
 def children() -> list[int]:
-    """Give the pids of all descendants, zombies and adopted ones too."""
+    """Return the pids of all descendants, zombies and adopted ones too."""
     found: list[int] = []
     pending = [os.getpid()]
     while pending:
@@ -182,7 +182,7 @@ def _descriptors() -> Iterator[str]:
 
 
 def _cgroups() -> Iterator[Path]:
-    """Give the cgroups below this process' own, in every hierarchy, but those of other measurements."""
+    """Yield the cgroups below this process' own, in every hierarchy, but those of other measurements."""
     for line in Path("/proc/self/cgroup").read_text().splitlines():
         _, names, path = line.split(":", 2)
         own = Path("/sys/fs/cgroup") / names / path.lstrip("/")

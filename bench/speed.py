@@ -76,7 +76,7 @@ class Measurement:
         return self.n_samples / self.usage.wall_s
 
     def to_dict(self) -> dict[str, Any]:
-        """Give this as JSON data, the verdicts as counts."""
+        """Return this as JSON data, the verdicts as counts."""
         counts = Counter(self.verdicts)
         usage = {name: round(v, 4) if isinstance(v, float) else v for name, v in asdict(self.usage).items()}
         return {
@@ -246,7 +246,7 @@ def _measure(
 
 
 def _differences(workloads: Sequence[Workload], measurements: Sequence[Measurement]) -> Iterator[dict[str, Any]]:
-    """Say where a run's passes differ from the reference's in the same round; the floor has none."""
+    """Yield where a run's passes differ from the reference's in the same round; the floor has none."""
     judged = [m for m in measurements if not m.error and "c" not in m.verdicts]
     tools = dict.fromkeys(m.tool for m in judged)
     reference = next((tool for tool in [*_REFERENCES, *tools] if tool in tools), None)

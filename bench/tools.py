@@ -85,7 +85,7 @@ class Cache:
     "A folder with `code_eval.py` and `execute.py` from the `evaluate` repository."
 
     def environment(self, name: str, *requirements: str, alone: str = "") -> Path:
-        """Give the Python of an environment that holds `requirements`, making it where it is not there yet.
+        """Return the Python of an environment that holds `requirements`, making it where it is not there yet.
 
         What is named by `alone` is installed without what it requires.
 
@@ -129,7 +129,7 @@ class Cache:
         return self.environment(f"codeeval-{digest}", *requirements)
 
     def metric(self) -> Path:
-        """Give the folder of HF's metric `code_eval`: the user's, or one put together from the BigCode wheel."""
+        """Return the folder of HF's metric `code_eval`: the user's, or one put together from the BigCode wheel."""
         if self.hf_metric is not None:
             return self.hf_metric.resolve()
         folder = self.folder / f"metric-{BIGCODE}" / "code_eval"
@@ -178,13 +178,13 @@ class Tool:
     is_default: bool = True
 
     def command(self, cache: Cache, folder: Path, workers: int, timeout_s: float, out: Path) -> list[str]:
-        """Give the command line that judges the samples of a workload's folder."""
+        """Return the command line that judges the samples of a workload's folder."""
         driver = _HERE / "drivers" / f"{self.driver}.py"
         common = [str(folder), str(workers), str(timeout_s), str(out)]
         return [str(self.python(cache)), *self.flags, str(driver), *common, *self.arguments(cache)]
 
     def env(self, cache: Cache, tmp: Path) -> dict[str, str]:
-        """Give the environment variables that it runs with."""
+        """Return the environment variables that it runs with."""
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
         tree = {} if self.folder is None else {"PYTHONPATH": str(self.folder(cache))}
         return {**inherited, **self.environment, **tree, "TMPDIR": str(tmp), "HF_HOME": str(cache.folder / "hf")}
@@ -331,7 +331,7 @@ def _commit(revision: str) -> str:
 
 
 def site_packages(python: Path) -> Path:
-    """Give the folder in which an environment keeps its packages."""
+    """Return the folder in which an environment keeps its packages."""
     script = "import sysconfig; print(sysconfig.get_path('purelib'))"
     return Path(_call(python, "-c", script).strip())
 

@@ -77,7 +77,7 @@ class Workload:
         (folder / "programs.idx").write_bytes(offsets.tobytes())
 
     def programs(self) -> Iterator[str]:
-        """Give what the reference evaluator would execute: prompt, completion, test, call of `check`."""
+        """Yield what the reference evaluator would execute: prompt, completion, test, call of `check`."""
         by_id = {problem["task_id"]: problem for problem in self.problems}
         for row in self.rows:
             problem = by_id[row["task_id"]]
@@ -142,7 +142,7 @@ def humaneval_problems(site_packages: Path | None = None) -> list[Row]:
 
 
 def canonical_rows(problems: Iterable[Row], copies: int) -> list[Row]:
-    """Give every canonical solution `copies` times, task by task as sample files are."""
+    """Return every canonical solution `copies` times, task by task as sample files are."""
     return [
         {"task_id": problem["task_id"], "completion": problem["canonical_solution"]}
         for problem in problems

@@ -47,7 +47,7 @@ def call_of(cls: type) -> str:
 
 
 def similar_id(task_id: str, known: Collection[str]) -> str:
-    """Say which task id may be meant, or what they look like."""
+    """Return which task id may be meant, or what they look like."""
     close = difflib.get_close_matches(task_id, known, n=1)
     return f"did you mean {close[0]!r}?" if close else f"its ids look like {next(iter(known), '')!r}"
 

@@ -8,7 +8,7 @@ __all__ = ["is_interactive"]
 
 
 def is_interactive() -> bool:
-    """Say whether somebody is watching: a notebook, or a terminal on stderr."""
+    """Return whether somebody is watching: a notebook, or a terminal on stderr."""
     if "ipykernel" in sys.modules:
         return True
     try:

@@ -27,7 +27,7 @@ Rows = Sequence[Sequence[str]]
 
 
 def printable(value: object, chars: int = 80) -> str:
-    """Give one line of at most `chars` printable characters; the rest is spelled out as escapes or cut."""
+    """Return one line of at most `chars` printable characters; the rest is spelled out as escapes or cut."""
     raw = value if isinstance(value, str) else str(value)
     shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in raw[: chars + 1])
     return shown if len(shown) <= chars else shown[:chars] + "…"
@@ -111,7 +111,7 @@ def signed(value: float) -> str:
 
 
 def flattened(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Give (dotted name, value) for every leaf of nested settings."""
+    """Yield (dotted name, value) for every leaf of nested settings."""
     for key, value in settings.items():
         if isinstance(value, Mapping):
             yield from flattened(value, f"{prefix}{key}.")
@@ -120,7 +120,7 @@ def flattened(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[s
 
 
 def shown(value: Any, chars: int = 60) -> str:
-    """Give a setting's value as it stands in messages and tables."""
+    """Return a setting's value as it stands in messages and tables."""
     if value is None:
         return "not recorded"
     if isinstance(value, Mapping):

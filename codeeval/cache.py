@@ -52,7 +52,7 @@ class VerdictCache:
         self._is_broken = False
 
     def get(self, digest: str, identity: str) -> Execution | None:
-        """Give the execution of the program with this digest under an executor with this identity, or None."""
+        """Return the execution of the program with this digest under an executor with this identity, or None."""
         if not identity or not self._is_usable():
             return None
         key = _key(digest, identity)
@@ -196,9 +196,9 @@ class VerdictCache:
 
 
 def is_reusable(execution: Execution) -> bool:
-    """Say whether the same program would end the same way again.
+    """Return whether the same program would end the same way again.
 
-    Not so where the machine had a say: faults of ours, wall-clock time-outs, memory, a kill from outside.
+    Not so where the machine had a say: infrastructure errors, wall-clock time-outs, memory, a kill from outside.
     """
     if execution.status is Status.TIMED_OUT:
         return execution.message.startswith("cpu")

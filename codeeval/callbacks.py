@@ -89,7 +89,7 @@ class ProgressBar(Callback):
 
 
 def listed(callbacks: object) -> list[Callback]:
-    """Give callbacks as a list.
+    """Return callbacks as a list.
 
     Raises:
         TypeError: it is a single one, or holds what is no `Callback`.
@@ -106,7 +106,7 @@ def listed(callbacks: object) -> list[Callback]:
 
 
 def _is_callback(value: object) -> bool:
-    """Say whether every event can be told to it, whatever its class."""
+    """Return whether every event can be told to it, whatever its class."""
     return not isinstance(value, type) and all(callable(getattr(value, event, None)) for event in _EVENTS)
 
 

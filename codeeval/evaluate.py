@@ -79,11 +79,11 @@ def evaluate(
         progress: shows a progress bar; None: in a notebook or a terminal.
         cache: verdicts of earlier runs: True (the user's cache), False, a file, or a `VerdictCache`.
         deduplicate: executes identical programs once. Turn it off, and the cache, to see flaky ones differ.
-        max_unjudged: the share of attempts that may end in a fault of ours before the scores are withheld.
+        max_unjudged: the share of attempts that may end in an infrastructure error before the scores are withheld.
         metadata: your notes on the run, as JSON data; kept in its manifest. `{"step": 500}` is the checkpoint's step
             that `History` orders by.
-        max_error_rate: the share of the attempts asked for, and at least ten, whose end in a fault of ours stops the
-            run early, without scores; the same call goes on from there. Below `max_unjudged` it counts as that.
+        max_error_rate: the share of the attempts asked for, and at least ten, whose end in an infrastructure error
+            stops the run early, without scores; the same call goes on from there. Below `max_unjudged` that one counts.
         rerun: runs programs again, to mark the flaky ones (`Results.flaky`); the first verdict is the one that counts.
         min_strength: refuses problems whose verdicts are easier to forge: `"values out"`, `"split"`,
             `"split (promised)"` or `"same box"`, in this order. With `"split"`, tests that are not proven but promised
@@ -348,19 +348,19 @@ class _RecordedRun:
             )
 
     def sample(self, problems: Sequence[Problem], n: int) -> Iterator[Sample]:
-        """Give every completion."""
+        """Yield every completion."""
         yield from self.samples
 
     def n_available(self, problems: Sequence[Problem]) -> int:
-        """Give what the run was asked for."""
+        """Return what the run was asked for."""
         return int(self.manifest["n_samples"])
 
     def describe(self) -> dict[str, Any]:
-        """Give what the run says of its sampler."""
+        """Return what the run says of its sampler."""
         return dict(self.manifest.get("sampler") or {})
 
     def executions_for(self, executor: Executor) -> dict[SuiteKey, ExecutionRecord]:
-        """Give the run's executions, where this executor would have given the same."""
+        """Return the run's executions, where this executor would have given the same."""
         stored = {"executor": self.manifest.get("executor")}
         now = {"executor": executor_description(executor, self.problems)}
         found = setting_differences(stored, now, ("executor",))
@@ -614,7 +614,7 @@ def _check(problems: ProblemSet, sampler: Sampler, metrics: Sequence[Metric], n:
 
 
 def _extractor_of(manifest: Mapping[str, Any], problems: ProblemSet) -> Extractor:
-    """Give the extractor that a manifest names: one of codeeval's own, or the default where none was used yet."""
+    """Return the extractor that a manifest names: one of codeeval's own, or the default where none was used yet."""
     name = manifest.get("extractor")
     if name is None:
         return default_extractor(problems)

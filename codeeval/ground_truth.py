@@ -36,7 +36,7 @@ def ground_truth(
     """Find out which problems an executor can judge, by running their canonical solutions.
 
     Outcomes are kept in the user's cache directory, by the executor's identity and each problem's digest: what is
-    known of a problem there is not run again, save for faults of ours. That holds for time-outs too, so ask for it
+    known of a problem there is not run again, except infrastructure errors. That holds for time-outs too, so ask for it
     `fresh` where the machine was busy, or where something changed that no identity shows, as access to a network.
 
     Args:
@@ -115,12 +115,12 @@ class _Kept:
         self.path: Path | None = cache_dir() / "ground-truth" / "outcomes" / name if identity else None
 
     def outcomes(self, digests: Iterable[str]) -> dict[str, Outcome]:
-        """Give what is known."""
+        """Return what is known."""
         rows = self._rows()
         return {digest: _from_row(rows[digest]) for digest in digests if digest in rows}
 
     def add(self, outcomes: Mapping[str, Outcome]) -> None:
-        """Keep outcomes, save for faults of ours; a concurrent call's may get lost, which costs running them again."""
+        """Keep outcomes, except infrastructure errors; those of a concurrent call may get lost and are run again."""
         rows = {digest: _to_row(outcome) for digest, outcome in outcomes.items() if outcome.status.is_judged}
         if self.path is not None and rows:
             write_whole(self.path, json.dumps(self._rows() | rows).encode())

@@ -84,18 +84,18 @@ class HardSelection:
         return (task for task in self.tasks if task.is_selected)
 
     def __getitem__(self, task_id: str) -> HardTask:
-        """Give what is known of a task, selected or not."""
+        """Return what is known of a task, selected or not."""
         for task in self.tasks:
             if task.task_id == task_id:
                 return task
         raise KeyError(f"no task {task_id!r} in this benchmark; ids look like {[t.task_id for t in self.tasks[:1]]}")
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """Give one row per task of the benchmark as plain data."""
+        """Return one row per task of the benchmark as plain data."""
         return [asdict(task) | {"unmet": list(task.unmet)} for task in self.tasks]
 
     def to_pandas(self) -> Any:
-        """Give the rows of `to_rows` as a `pandas.DataFrame`.
+        """Return the rows of `to_rows` as a `pandas.DataFrame`.
 
         Raises:
             MissingExtra: pandas is not installed.
@@ -103,7 +103,7 @@ class HardSelection:
         return require("pandas", extra="frames", what="HardSelection.to_pandas").DataFrame(self.to_rows())
 
     def to_markdown(self) -> str:
-        """Give the criteria with their counts, and the selected tasks with their queries, as Markdown tables."""
+        """Return the criteria with their counts, and the selected tasks with their queries, as Markdown tables."""
         parts = [
             self._title() + ".",
             _tables.markdown_table(_CRITERIA, self._criteria()),

@@ -238,7 +238,7 @@ class History:
         self._log(new)
 
     def best(self, *, replicates: int = 10_000, seed: int = 0) -> Best:
-        """Give the highest checkpoint, the chance that it is the best, and those that cannot be told from it.
+        """Return the highest checkpoint, the chance that it is the best, and those that cannot be told from it.
 
         The candidates are a confidence set: a checkpoint is left out when some other is so far above it as, were it
         the best, would be seen in fewer than 5 % of benchmarks (by the bootstrap over problems, allowing for all
@@ -280,7 +280,7 @@ class History:
         replicates: int = 10_000,
         seed: int = 0,
     ) -> Plateau:
-        """Say whether none of the last evaluations is significantly better than the one before them.
+        """Return whether none of the last evaluations is significantly better than the one before them.
 
         Args:
             last: how many evaluations are looked at.
@@ -320,7 +320,7 @@ class History:
         )
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """Give one row per checkpoint as plain data; NaN where something is undefined.
+        """Return one row per checkpoint as plain data; NaN where something is undefined.
 
         Each has its run's report card in columns named `card.` and the setting, as `card.temperature`.
         """
@@ -330,7 +330,7 @@ class History:
         ]
 
     def to_pandas(self) -> Any:
-        """Give the rows of `to_rows` as a `pandas.DataFrame`.
+        """Return the rows of `to_rows` as a `pandas.DataFrame`.
 
         Raises:
             MissingExtra: pandas is not installed.
@@ -338,7 +338,7 @@ class History:
         return require("pandas", extra="frames", what="History.to_pandas").DataFrame(self.to_rows())
 
     def to_json(self) -> str:
-        """Give the rows and the report card as JSON; NaN becomes null."""
+        """Return the rows and the report card as JSON; NaN becomes null."""
         rows = [
             {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in r.items()} for r in self._scores()
         ]
@@ -346,11 +346,11 @@ class History:
         return json.dumps({"metric": self.metric, "checkpoints": rows, "card": card}, indent=2)
 
     def to_markdown(self) -> str:
-        """Give the rows as a Markdown table with the report card beneath."""
+        """Return the rows as a Markdown table with the report card beneath."""
         return self._layout("markdown")
 
     def to_latex(self) -> str:
-        """Give the rows as a LaTeX tabular with the report card beneath."""
+        """Return the rows as a LaTeX tabular with the report card beneath."""
         return self._layout("latex")
 
     def __str__(self) -> str:
@@ -383,7 +383,7 @@ class History:
         return Checkpoint(step=step, name=name, estimate=estimate, results=results)
 
     def _table(self) -> tuple[list[Checkpoint], Floats]:
-        """Give the checkpoints that have a score, and their scores on the problems that all have, shape (P, R)."""
+        """Return the checkpoints that have a score, and their scores on the problems that all have, shape (P, R)."""
         if self.folder is not None and not self.checkpoints:
             raise ValueError(self._no_checkpoint())
         checkpoints = [c for c in self.checkpoints if not math.isnan(c.estimate.value)]
@@ -450,7 +450,7 @@ class History:
         ]
 
     def notes(self) -> list[str]:
-        """Give what has to be known before the numbers are read: restrictions, what was not judged, what differs."""
+        """Return what has to be known before the numbers are read: restrictions, what was not judged, what differs."""
         notes = [
             f"SCORES WITHHELD at step {c.step:g}: {c.results.withheld}" for c in self.checkpoints if c.results.withheld
         ]
@@ -566,7 +566,7 @@ def _refuse_incomparable(first: Checkpoint, other: Checkpoint, ignore: Sequence[
 
 
 def _is_same_run(a: Results, b: Results) -> bool:
-    """Say whether two results are those of one run, read and in memory."""
+    """Return whether two results are those of one run, read and in memory."""
     names = ("started", "sampler", "benchmark", "n_samples")
     return all(a.manifest.get(name) == b.manifest.get(name) for name in names)
 
@@ -587,7 +587,7 @@ def _may_be_best(row: int, means: Floats, drawn: Floats, level: float) -> bool:
 
 
 def _plain_scores(metrics: Mapping[str, Estimate]) -> dict[str, float]:
-    """Give estimates as plain numbers for loggers, undefined ones left out."""
+    """Return estimates as plain numbers for loggers, undefined ones left out."""
     values: dict[str, float] = {}
     for name, estimate in metrics.items():
         parts = {name: estimate.value, f"{name}/ci_low": estimate.ci_low, f"{name}/ci_high": estimate.ci_high}

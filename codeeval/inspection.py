@@ -82,7 +82,7 @@ def _attempts(results: Results | Iterable[Attempt] | Path_) -> Iterable[Attempt]
 
 
 def _folder_of(root: Path, task_id: str) -> Path:
-    """Give the folder of a task; an id may come from a file of anybody, so it must not lead out of the root."""
+    """Return the folder of a task; an id may come from a file of anybody, so it must not lead out of the root."""
     parts = [part for part in task_id.split("/") if part not in ("", ".", "..")]
     if not parts or "\0" in task_id:
         raise ResultsError(f"the task id {task_id!r} can't be a folder's name")

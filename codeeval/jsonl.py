@@ -121,7 +121,7 @@ def read_rows(path: str | os.PathLike[str]) -> Iterator[tuple[str, dict[str, Any
 
 
 def first_character(path: str | os.PathLike[str]) -> str:
-    """Give the first character of a text that is neither space nor a byte order mark; empty where there is none."""
+    """Return the first character of a text that is neither space nor a byte order mark; empty where there is none."""
     try:
         with open_bytes(path) as file:
             while block := file.read(4096):
@@ -186,7 +186,7 @@ class _Numbered:
 
 
 def _reason(error: Exception) -> str:
-    """Give why a line is wrong, without the line number that jsonlines appends."""
+    """Return why a line is wrong, without the line number that jsonlines appends."""
     return str(error.args[0] if error.args else error).rpartition(" (line ")[0] or str(error)
 
 

@@ -35,11 +35,11 @@ class Lacking:
     n_problems: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Give it as JSON data, for a run's manifest."""
+        """Return it as JSON data, for a run's manifest."""
         return {"modules": dict(self.tasks_by_module), "tasks": self.n_tasks, "of": self.n_problems}
 
     def warning(self) -> CodeEvalWarning:
-        """Say what is missing and how to get it."""
+        """Return what is missing and how to get it."""
         return CodeEvalWarning(
             f"{lacking_line({'lacks': self.to_dict()})}. The benchmark's environment has them: "
             'LocalExecutor(python=codeeval.environments.get("bigcodebench"))'
@@ -72,7 +72,7 @@ _IMPORT = re.compile(r"^[ \t]*(?:import[ \t]+([^#;\n]+)|from[ \t]+(\w+)[\w.]*[ \
 
 
 def _mentioned(problem: Problem) -> set[str]:
-    """Give the top-level modules that a problem may import, without parsing it."""
+    """Return the top-level modules that a problem may import, without parsing it."""
     found: set[str] = set()
     for text in texts_of(problem):
         for several, one in _IMPORT.findall(text):

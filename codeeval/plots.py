@@ -407,7 +407,7 @@ def _difference(comparison: Comparison) -> str:
 def _sorted_shares(
     by_name: Mapping[str, Results], suite: str | None
 ) -> tuple[list[str], list[str], npt.NDArray[np.float64]]:
-    """Give model names, task ids, and the share of passing attempts, shape (M, P), best first on both axes."""
+    """Return model names, task ids, and the share of passing attempts, shape (M, P), best first on both axes."""
     task_ids = list(dict.fromkeys(task_id for one in by_name.values() for task_id in one.task_ids))
     column_by_id = {task_id: column for column, task_id in enumerate(task_ids)}
     share = np.full((len(by_name), len(task_ids)), np.nan)
@@ -443,7 +443,7 @@ def _shortened(task_ids: Sequence[str]) -> tuple[str, list[str]]:
 
 
 def _seconds_split(results: Results, suite: str | None) -> dict[str, npt.NDArray[np.float64]]:
-    """Give the CPU seconds of passing and of other judged attempts."""
+    """Return the CPU seconds of passing and of other judged attempts."""
     seconds: dict[str, list[float]] = {"passed": [], "not passed": []}
     for attempt, status in zip(results.attempts, results.statuses(suite), strict=True):
         if status is not None and status.is_judged:
@@ -502,7 +502,7 @@ def _png(figure: Figure) -> bytes:
 
 
 def _series(i: int) -> tuple[str, str]:
-    """Give a series its colour and its dashes; together they repeat after 32."""
+    """Return a series its colour and its dashes; together they repeat after 32."""
     return SERIES[i % len(SERIES)], ("-", "--", "-.", ":")[i // len(SERIES) % 4]
 
 

@@ -80,7 +80,7 @@ class Preload(Sequence[str]):
     @overload
     def __getitem__(self, key: slice) -> tuple[str, ...]: ...
     def __getitem__(self, key: int | slice) -> str | tuple[str, ...]:
-        """Give a module by position."""
+        """Return a module by position."""
         return self.modules[key]
 
     def __len__(self) -> int:
@@ -143,12 +143,12 @@ def _package(name: str) -> str:
 
 
 def imports_of(problem: Problem) -> set[str]:
-    """Give what a problem's programs and tests import; of `from a import b`, both `a` and `a.b`, which may be one."""
+    """Return what a problem's programs and tests import; of `from a import b`, both `a` and `a.b`, which may be one."""
     return set().union(*map(_imports_in, texts_of(problem)))
 
 
 def texts_of(problem: Problem) -> Iterator[str]:
-    """Give the code that runs when the canonical solution is judged: the program and the tests."""
+    """Yield the code that runs when the canonical solution is judged: the program and the tests."""
     begin = problem.prompt if problem.style == "completion" else ""
     for suite in problem.suites.values():
         program = suite.program(begin + problem.canonical_solution, problem=problem, limits=problem.limits)

@@ -266,7 +266,7 @@ class Problem:
         return max(map(standing_of, self.suites.values()), key=STANDINGS.index)
 
     def assemble(self, code: str) -> str:
-        """Give the program for an answer's code: what continues the prompt is put between prefix and suffix.
+        """Return the program for an answer's code: what continues the prompt is put between prefix and suffix.
 
         Code that doesn't begin with the prompt, or answers a chat prompt, is a whole program already.
         """
@@ -276,7 +276,7 @@ class Problem:
         return before + code[len(self.prompt) :] + self.suffix
 
     def digest(self) -> str:
-        """Give the sha256, as hex, of everything that defines this problem."""
+        """Return the sha256, as hex, of everything that defines this problem."""
         return hashlib.sha256(json.dumps(_plain(self), sort_keys=True).encode()).hexdigest()
 
     def __str__(self) -> str:
@@ -356,7 +356,7 @@ class ProblemSet(Sequence[Problem]):
     @overload
     def __getitem__(self, key: slice) -> ProblemSet: ...
     def __getitem__(self, key: int | str | slice) -> Problem | ProblemSet:
-        """Give a problem by position or task id, or a slice as a set."""
+        """Return a problem by position or task id, or a slice as a set."""
         if isinstance(key, slice):
             return self._with(self._problems[key])
         if isinstance(key, str):
@@ -389,7 +389,7 @@ class ProblemSet(Sequence[Problem]):
         return tuple(self._by_id)
 
     def subset(self, task_ids: Iterable[str]) -> ProblemSet:
-        """Give the named problems, in the order of this set.
+        """Return the named problems, in the order of this set.
 
         Raises:
             KeyError: an id is not in this set.
@@ -402,7 +402,7 @@ class ProblemSet(Sequence[Problem]):
         return self._with(p for p in self._problems if p.task_id in wanted)
 
     def filter(self, keep: Callable[[Problem], bool] | None = None, /, **metadata: Any) -> ProblemSet:
-        """Give the problems for which `keep` is true, and whose metadata are as asked for.
+        """Return the problems for which `keep` is true, and whose metadata are as asked for.
 
         `filter(libs={"pandas", "numpy"})` gives those that have one of the two among their `libs`,
         `filter(libs="numpy")` those that have this one, `filter(score=lambda score: score > 0.8)` those whose value
@@ -455,7 +455,7 @@ class ProblemSet(Sequence[Problem]):
         return self._with(p for p in self._problems if p.standing in wanted)
 
     def with_limits(self, **limits: Any) -> ProblemSet:
-        """Give the same problems with some limits replaced: `problems.with_limits(cpu_s=3, wall_s=10)`.
+        """Return the same problems with some limits replaced: `problems.with_limits(cpu_s=3, wall_s=10)`.
 
         Under other limits other problems can be judged: what `judged_by` told is not known of these.
 
@@ -475,7 +475,7 @@ class ProblemSet(Sequence[Problem]):
         return changed
 
     def calibrated(self, truth: GroundTruth, *, factor: float = 10.0, least_s: float = 1.0) -> ProblemSet:
-        """Give the same problems under limits that follow from what their canonical solutions took.
+        """Return the same problems under limits that follow from what their canonical solutions took.
 
         An endless loop then costs a second and not ten. Each problem gets `factor` times the CPU seconds of its
         solution, and at least `least_s`; wall-clock seconds are three times that, or `factor` times those of a
@@ -497,7 +497,7 @@ class ProblemSet(Sequence[Problem]):
         return changed
 
     def judged_by(self, truth: GroundTruth | None) -> ProblemSet:
-        """Give the same problems with what is known of which can be judged: every score of theirs then shows it.
+        """Return the same problems with what is known of which can be judged: every score of theirs then shows it.
 
         No problem is left out. `results.judgeable()` leaves them out of a score afterwards, and
         `problems.subset(truth.passed)` beforehand.
@@ -515,11 +515,11 @@ class ProblemSet(Sequence[Problem]):
         return told
 
     def digest(self) -> str:
-        """Give the sha256, as hex, of the problems in order; limits are not part of a set's identity."""
+        """Return the sha256, as hex, of the problems in order; limits are not part of a set's identity."""
         return hashlib.sha256("\n".join(self.digests().values()).encode()).hexdigest()
 
     def digests(self) -> Mapping[str, str]:
-        """Give every problem's sha256, as hex, by task id; limits are not part of a problem's identity here."""
+        """Return every problem's sha256, as hex, by task id; limits are not part of a problem's identity here."""
         if not self._digests:
             bare = (dataclasses.replace(p, limits=Limits()) for p in self._problems)
             self._digests = MappingProxyType({p.task_id: p.digest() for p in bare})
@@ -560,7 +560,7 @@ class ProblemSet(Sequence[Problem]):
                 )
 
     def _with(self, problems: Iterable[Problem]) -> ProblemSet:
-        """Give a set of these problems; a part says so in its name, lest its score passes for that of the whole."""
+        """Return a set of these problems; a part says so in its name, lest its score passes for that of the whole."""
         part = ProblemSet(problems, name=self.name, version=self.version, revision=self.revision)
         part.ground_truth = self.ground_truth
         part._whole = name, size = self._whole
@@ -636,7 +636,7 @@ def _read_rows(path: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def _is_as_wanted(value: Any, wanted: Any) -> bool:
-    """Say whether a metadata value is what `ProblemSet.filter` was asked for."""
+    """Return whether a metadata value is what `ProblemSet.filter` was asked for."""
     if callable(wanted):
         return bool(wanted(value))
     choices = list(wanted) if isinstance(wanted, list | tuple | set | frozenset) else [wanted]
@@ -645,7 +645,7 @@ def _is_as_wanted(value: Any, wanted: Any) -> bool:
 
 
 def _strings(name: str, value: Iterable[str]) -> tuple[str, ...]:
-    """Give several strings; one alone would be taken for its characters.
+    """Return several strings; one alone would be taken for its characters.
 
     Raises:
         TypeError: it is one, or holds what is none.
@@ -703,7 +703,7 @@ def _rebuild_set(
 
 
 def _stop_strings(record: Language, tests: str) -> tuple[str, ...]:
-    """Give a language's stop strings, for tests that follow an answer.
+    """Return a language's stop strings, for tests that follow an answer.
 
     Where one is what closes a function, what is cut off with it must stand in the tests, as in MultiPL-E's.
     """

@@ -69,7 +69,7 @@ def standing_named(what: str, value: Strength | str) -> str:
 
 
 class Status(StrEnum):
-    """What became of a program. Only PASSED is a pass; SANDBOX_ERROR is our fault and is never scored."""
+    """What became of a program. Only PASSED is a pass; SANDBOX_ERROR is an infrastructure error and is never scored."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -249,7 +249,7 @@ class Program:
         return json.dumps(fields).encode()
 
     def to_dict(self) -> dict[str, Any]:
-        """Give this program as plain JSON data."""
+        """Return this program as plain JSON data."""
         check = None
         if self.check is not None:
             check = _fields(self.check)
@@ -289,7 +289,7 @@ class Program:
         return cls(**{**fields, "limits": Limits(**fields["limits"]), "check": check})
 
     def digest(self) -> str:
-        """Give the sha256 of everything that a verdict on this program can depend on, as hex.
+        """Return the sha256 of everything that a verdict on this program can depend on, as hex.
 
         Equal programs have equal digests; a change of the code, the check, a limit or the protocol changes it.
         """
@@ -354,7 +354,7 @@ class Execution:
 
     @property
     def judged(self) -> bool:
-        """Whether this is a verdict on the candidate rather than a fault of ours."""
+        """Whether this is a verdict on the candidate rather than an infrastructure error."""
         return self.status.is_judged
 
     @property
@@ -363,7 +363,7 @@ class Execution:
         return standing(self.strength, self.promised)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give this execution as plain JSON data; fields at their defaults are left out."""
+        """Return this execution as plain JSON data; fields at their defaults are left out."""
         row: dict[str, Any] = {"status": self.status.value, "strength": self.strength.value}
         row |= {name: value for name, default in _PLAIN_FIELDS.items() if (value := getattr(self, name)) != default}
         if self.tests:
@@ -392,7 +392,7 @@ class Execution:
 
 @functools.lru_cache(maxsize=8192)
 def _test_result(name: str, passed: bool) -> TestResult:
-    """Give one value for all tests of one name: a sample may have a thousand, and nearly all pass."""
+    """Return one value for all tests of one name: a sample may have a thousand, and nearly all pass."""
     return TestResult(name=name, passed=passed)
 
 
@@ -416,7 +416,7 @@ _PLAIN_FIELDS: dict[str, Any] = {
 
 
 def _fields(value: Any) -> dict[str, Any]:
-    """Give a dataclass' fields, shallow: `dataclasses.asdict` copies deeply and is far slower."""
+    """Return a dataclass' fields, shallow: `dataclasses.asdict` copies deeply and is far slower."""
     return {name: getattr(value, name) for name in type(value).__dataclass_fields__}
 
 

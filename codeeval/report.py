@@ -193,7 +193,7 @@ def _endings(results: Results) -> Iterator[str]:
     if faults:
         items = "".join(f"<li>{count:,} × {escaped(why)}</li>" for why, count in faults.most_common(_FAULTS))
         rest = f"<li>and {len(faults) - _FAULTS:,} other reasons</li>" if len(faults) > _FAULTS else ""
-        bars.append(f"<h3>Not judged</h3><p>A fault of ours, in no denominator.</p><ul>{items}{rest}</ul>")
+        bars.append(f"<h3>Not judged</h3><p>An infrastructure error, in no denominator.</p><ul>{items}{rest}</ul>")
     else:
         bars.append('<p class="faint">Every attempt was judged.</p>' if len(results) else "")
     if len(results):

@@ -33,9 +33,9 @@ class Rerun:
             raise ValueError(f"of must be 'failures' or 'all', but got {self.of!r}")
 
     def wants(self, first: Execution) -> bool:
-        """Say whether a program with this first verdict is run again; a fault of ours is no verdict."""
+        """Return whether a program with this first verdict is run again; an infrastructure error is no verdict."""
         return first.judged and (self.of == "all" or not first.passed)
 
     def describe(self) -> dict[str, Any]:
-        """Give this policy as JSON data, for the manifest."""
+        """Return this policy as JSON data, for the manifest."""
         return dataclasses.asdict(self)

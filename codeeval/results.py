@@ -183,7 +183,7 @@ class Results:
 
     @property
     def n_unjudged(self) -> int:
-        """How many attempts have no verdict, because a fault of ours ended them."""
+        """How many attempts have no verdict, because an infrastructure error ended them."""
         return len(self.attempts) - int(self.counts()[0].sum())
 
     @property
@@ -192,7 +192,7 @@ class Results:
         return tuple(dict.fromkeys(a.sample.task_id for a in self.attempts if a.is_flaky))
 
     def counts(self, suite: str | None = None) -> Counts:
-        """Give (n, c) per problem: judged and passing attempts, each of shape (P,).
+        """Return (n, c) per problem: judged and passing attempts, each of shape (P,).
 
         Args:
             suite: count this suite's verdicts alone instead of all suites together.
@@ -207,7 +207,7 @@ class Results:
         return n, c  # (P,), (P,)
 
     def passed(self, suite: str | None = None) -> npt.NDArray[np.float64]:
-        """Give the verdicts as an array, shape (P, N): 1 passed, 0 not, NaN where there is no judged attempt."""
+        """Return the verdicts as an array, shape (P, N): 1 passed, 0 not, NaN where there is no judged attempt."""
         verdicts = self.verdicts(suite)
         judged = verdicts.is_judged
         width = 1 + int(verdicts.index.max(initial=-1))
@@ -216,7 +216,7 @@ class Results:
         return grid
 
     def verdicts(self, suite: str | None = None) -> Verdicts:
-        """Give the verdicts as columns, for what is computed over all attempts; statuses as `statuses` gives them.
+        """Return the verdicts as columns, for what is computed over all attempts; statuses as `statuses` gives them.
 
         Raises:
             KeyError: no attempt has such a suite.
@@ -233,7 +233,7 @@ class Results:
         return self._verdicts[suite]
 
     def statuses(self, suite: str | None = None) -> tuple[Status | None, ...]:
-        """Give one status per attempt, in their order; None where the attempt was not run on that suite.
+        """Return one status per attempt, in their order; None where the attempt was not run on that suite.
 
         Over all suites together an attempt is a SANDBOX_ERROR when one of them is, for then it has no verdict;
         else it has its first status that is no pass.
@@ -263,7 +263,7 @@ class Results:
         return {name: counts[rank] for rank, name in enumerate(STANDINGS) if counts[rank]}
 
     def subset(self, task_ids: Iterable[str]) -> Results:
-        """Give these problems alone, in the order of this set, without metrics: those are to be computed anew.
+        """Return these problems alone, in the order of this set, without metrics: those are to be computed anew.
 
         Raises:
             KeyError: there is no such problem.
@@ -281,7 +281,7 @@ class Results:
         )
 
     def stable(self) -> Results:
-        """Give these results without the flaky problems, and without metrics: those are to be computed anew."""
+        """Return these results without the flaky problems, and without metrics: those are to be computed anew."""
         flaky = set(self.flaky)
         return self.subset(task_id for task_id in self.task_ids if task_id not in flaky)
 
@@ -295,7 +295,7 @@ class Results:
         return self.manifest.get("ground_truth")
 
     def judgeable(self) -> Results:
-        """Give these results without the problems whose own solution fails here; metrics are to be computed anew.
+        """Return these results without the problems whose own solution fails here; metrics are to be computed anew.
 
         Raises:
             ValueError: nobody found out which these are.
@@ -309,7 +309,7 @@ class Results:
         return self.subset(task_id for task_id in self.task_ids if task_id not in failed)
 
     def failures(self, task_id: str | None = None) -> _display.Failures:
-        """Give the attempts that did not pass, of one problem or of all; renders with program, test and values.
+        """Return the attempts that did not pass, of one problem or of all; renders with program, test and values.
 
         Raises:
             KeyError: there is no such problem.
@@ -321,7 +321,7 @@ class Results:
         )
 
     def per_task(self, suite: str | None = None) -> _display.Tasks:
-        """Give a `TaskSummary` per task, in the order of the set; renders as a table.
+        """Return a `TaskSummary` per task, in the order of the set; renders as a table.
 
         Args:
             suite: tell of this suite alone instead of all suites together.
@@ -338,14 +338,14 @@ class Results:
         return _display.Tasks(_summary(task_id, ended, cpu_s[task_id]) for task_id, ended in statuses.items())
 
     def slowest(self, count: int = 5) -> list[tuple[str, float]]:
-        """Give the problems whose attempts took most CPU seconds on average, slowest first."""
+        """Return the problems whose attempts took most CPU seconds on average, slowest first."""
         cpu_s = np.array([_cpu_s(a) for a in self.attempts], dtype=np.float64)  # (A,)
         n = np.bincount(self._rows, minlength=len(self.task_ids))
         mean = np.bincount(self._rows, weights=cpu_s, minlength=len(self.task_ids)) / np.maximum(n, 1)
         return [(self.task_ids[row], float(mean[row])) for row in np.argsort(-mean, kind="stable")[:count] if n[row]]
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """Give one row per attempt as plain data, in the attempts' order.
+        """Return one row per attempt as plain data, in the attempts' order.
 
         `passed` is None where there is no verdict; `status` is that of all suites together (see `statuses`), and where
         there are several, each has its own in a column `status.` and its name. `strength` is the weakest of its suites,
@@ -372,7 +372,7 @@ class Results:
         ]
 
     def to_pandas(self) -> Any:
-        """Give the rows of `to_rows` as a `pandas.DataFrame`, with the report card as its `attrs["card"]`.
+        """Return the rows of `to_rows` as a `pandas.DataFrame`, with the report card as its `attrs["card"]`.
 
         Raises:
             MissingExtra: pandas is not installed.
@@ -382,7 +382,7 @@ class Results:
         return frame
 
     def to_dict(self) -> dict[str, Any]:
-        """Give scores, counts and report card as plain JSON data (`metrics.json`); NaN and infinity become None."""
+        """Return scores, counts and report card as plain JSON data (`metrics.json`); NaN and infinity become None."""
         n, c = self.counts()
         return {
             "metrics": {

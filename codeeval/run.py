@@ -81,7 +81,7 @@ class Settings:
 
 
 def _json_data(name: str, value: object) -> Any:
-    """Give a value as JSON reads it back; numbers of numpy and paths become plain ones.
+    """Return a value as JSON reads it back; numbers of numpy and paths become plain ones.
 
     Raises:
         TypeError: JSON can't hold something in it; says what.
@@ -210,13 +210,13 @@ class Run:
     def take_over(self, records: Mapping[SuiteKey, ExecutionRecord]) -> None:
         """Use the verdicts of these records wherever the program is still the same."""
         for key, record in records.items():
-            if record.execution.judged:  # a fault of ours is tried again
+            if record.execution.judged:  # an infrastructure error is tried again
                 self._taken_over.setdefault(key, record)
                 if self.settings.deduplicate:
                     self._known[record.digest] = record.execution
 
     def unsampled(self) -> Iterator[tuple[ProblemSet, int]]:
-        """Give what to ask a sampler for: problems with the number of samples that they lack.
+        """Yield what to ask a sampler for: problems with the number of samples that they lack.
 
         A sampler whose indices are fixed is asked for everything; `recorded` passes over what is there.
         """
@@ -228,7 +228,7 @@ class Run:
             yield self.problems.subset(task_id for task_id, lacks in n_lacking.items() if lacks == n), n
 
     def recorded(self, drawn: Iterable[Sample]) -> Iterator[Sample]:
-        """Give every sample of the run: first those that are there, then what is drawn, written as it comes.
+        """Yield every sample of the run: first those that are there, then what is drawn, written as it comes.
 
         Raises:
             SamplingError: the sampler gave something that was not asked for.
@@ -295,7 +295,7 @@ class Run:
             self._settle(slot, execution)
 
     def again(self) -> Iterator[Program]:
-        """Give the programs that the rerun policy asks for, as often as it does, for `record_again`.
+        """Yield the programs that the rerun policy asks for, as often as it does, for `record_again`.
 
         What a run directory holds of them is not run another time. No cache is asked.
         """
@@ -320,7 +320,7 @@ class Run:
         """
         slots = self._taken_out(position)
         if self.settings.rerun is None or not execution.judged:
-            return  # a fault of ours says nothing about the program
+            return  # an infrastructure error says nothing about the program
         for slot in slots:
             if self._n_again(slot) < self.settings.rerun.times:
                 record = slot.with_execution(execution)
@@ -349,7 +349,7 @@ class Run:
         return results
 
     def finish_samples(self) -> list[Sample]:
-        """Give the samples by problem and index, and make them durable."""
+        """Return the samples by problem and index, and make them durable."""
         self._say_what_is_missing()
         if self._directory:
             self._directory.finish(None, finished=_now())
@@ -382,7 +382,7 @@ class Run:
             )
 
     def _check_fixed(self, sample: Sample, given: set[SampleKey]) -> bool:
-        """Say whether a sample with a fixed index is new."""
+        """Return whether a sample with a fixed index is new."""
         task_id, index = sample.task_id, sample.index
         if isinstance(index, bool) or not hasattr(index, "__index__") or operator.index(index) < 0:
             raise SamplingError(
@@ -449,7 +449,7 @@ class Run:
     # --- programs and verdicts
 
     def _slots(self, sample: Sample) -> Iterator[tuple[_Slot, Program]]:
-        """Give one program per suite of the sample's problem."""
+        """Yield one program per suite of the sample's problem."""
         problem = self.problems[sample.task_id]
         code, rule = self._code_of(sample, problem)
         for name, suite in problem.suites.items():
@@ -464,14 +464,14 @@ class Run:
         return taken.code, taken.rule
 
     def _taken_out(self, position: int) -> list[_Slot]:
-        """Give who waits for the program at `position`, which is running no more."""
+        """Return who waits for the program at `position`, which is running no more."""
         slots = self._in_flight.pop(position, None)
         if slots is None:
             raise ExecutionError(f"the executor gave an execution for position {position}, where no program is running")
         return slots
 
     def _waits_for_other(self, slot: _Slot, silent_s: float) -> bool:
-        """Say whether this program waits for the verdict on an identical one that is running.
+        """Return whether this program waits for the verdict on an identical one that is running.
 
         Not where no program was given for long: an executor can give verdicts only when it is given programs, so that
         a slow sampler which repeats itself would hold them all back. The program is then executed once more.
@@ -511,7 +511,7 @@ class Run:
     # --- reruns
 
     def _to_run_again(self, rerun: Rerun) -> Iterable[list[_Slot]]:
-        """Give who waits for the same rerun: the slots of one program, or each alone without deduplication."""
+        """Return who waits for the same rerun: the slots of one program, or each alone without deduplication."""
         waiting: dict[Any, list[_Slot]] = {}
         for attempt in self.attempts:
             for slot, _ in self._slots(attempt.sample):
@@ -524,7 +524,7 @@ class Run:
         return sum(record.digest == slot.digest for record in self._reruns.get(slot.key, ()))
 
     def _marked(self, attempt: Attempt) -> Attempt:
-        """Give an attempt with its reruns."""
+        """Return an attempt with its reruns."""
         if not any((*_key(attempt), suite) in self._reruns for suite in attempt.executions):
             return attempt
         firsts = [slot.with_execution(attempt.executions[slot.suite]) for slot, _ in self._slots(attempt.sample)]
@@ -563,7 +563,7 @@ def _key(attempt: Attempt) -> SampleKey:
 
 
 def executor_description(executor: Executor, problems: ProblemSet) -> dict[str, Any]:
-    """Say what this executor's verdicts on these problems depend on.
+    """Return what this executor's verdicts on these problems depend on.
 
     Raises:
         ToolchainMissing: it can't judge one of their languages.
@@ -631,7 +631,7 @@ def _manifest(
 
 
 def _ground_truth(problems: ProblemSet, executor: Executor, facts: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Give what is known of which problems this executor can judge.
+    """Return what is known of which problems this executor can judge.
 
     Raises:
         ValueError: it is known of another executor.
@@ -654,7 +654,7 @@ _DIGEST_CHARS = 16
 
 
 def _tags(problems: ProblemSet) -> dict[str, Tags]:
-    """Give what scores can be broken down by: each problem's language and what is short in its metadata."""
+    """Return what scores can be broken down by: each problem's language and what is short in its metadata."""
     return {
         problem.task_id: {"language": problem.language, "strength": problem.standing}
         | {name: tag for name, value in problem.metadata.items() if (tag := _tag(value)) is not None}
@@ -663,7 +663,7 @@ def _tags(problems: ProblemSet) -> dict[str, Tags]:
 
 
 def _tag(value: Any) -> str | int | float | bool | list[str] | None:
-    """Give metadata that can be a tag, as JSON reads it back; None for texts, tables and other things to look at."""
+    """Return metadata that can be a tag, as JSON reads it back; None for texts, tables and other things to look at."""
     if isinstance(value, list | tuple | set | frozenset):
         if len(value) > _TAG_WORDS or not all(_is_word(word) for word in value):
             return None
@@ -688,14 +688,14 @@ def _suites(problems: ProblemSet) -> list[str] | dict[str, list[str]]:
 
 
 def _limits(problems: ProblemSet) -> dict[str, Any]:
-    """Give the limits: one value each where all problems share it, else the values by task id."""
+    """Return the limits: one value each where all problems share it, else the values by task id."""
     return {
         name: _shared({p.task_id: getattr(p.limits, name) for p in problems}) for name in Limits.__dataclass_fields__
     }
 
 
 def _shared(value_by_id: dict[str, Any]) -> Any:
-    """Give the one value where all tasks share it, else the values by task id."""
+    """Return the one value where all tasks share it, else the values by task id."""
     return value_by_id if len(set(value_by_id.values())) > 1 else next(iter(value_by_id.values()))
 
 

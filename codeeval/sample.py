@@ -45,7 +45,7 @@ class Attempt:
 
     @property
     def judged(self) -> bool:
-        """Whether every suite gave a verdict on the candidate (none ended in a fault of ours)."""
+        """Whether every suite gave a verdict on the candidate (none ended in an infrastructure error)."""
         return all(execution.judged for execution in self.executions.values())
 
     @property

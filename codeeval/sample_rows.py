@@ -32,7 +32,7 @@ __all__ = [
 def located(
     rows: str | os.PathLike[str] | Iterable[Mapping[str, Any] | Sample],
 ) -> Iterator[tuple[str, Mapping[str, Any] | Sample]]:
-    """Give rows in memory or of a file, each with where it stands.
+    """Yield rows in memory or of a file, each with where it stands.
 
     Raises:
         TypeError: these are no rows and no path.
@@ -71,7 +71,7 @@ def refuse_other_rows(rows: object) -> None:
 
 
 def problems_by_id(problems: object) -> dict[str, Problem]:
-    """Give problems by task id, for calls that take rows and problems.
+    """Return problems by task id, for calls that take rows and problems.
 
     Raises:
         TypeError: these are no problems.
@@ -118,7 +118,7 @@ def samples_from_rows(rows: Iterable[tuple[str, Mapping[str, Any] | Sample]]) ->
 
 
 def known_task(place: str, task_id: object, problems: Mapping[str, Problem]) -> str:
-    """Give a row's task id, which must be one of the problems'.
+    """Return a row's task id, which must be one of the problems'.
 
     Raises:
         SamplingError: it is not; says where the row stands.
@@ -131,7 +131,7 @@ def known_task(place: str, task_id: object, problems: Mapping[str, Problem]) -> 
 
 
 def unknown_task(where: str, task_id: str, known: Collection[str], hint: str = "") -> SamplingError:
-    """Give the error for a task that isn't among the problems, with the most similar one that is."""
+    """Return the error for a task that isn't among the problems, with the most similar one that is."""
     guess = similar_id(task_id, known) + (f" ({hint})" if hint else "")
     return SamplingError(f"{where}: no task {task_id!r}; {guess}", task_id=task_id)
 
@@ -180,7 +180,7 @@ def sample_of(place: str, row: Mapping[str, Any], counts: Mapping[str, int]) -> 
 
 
 def _index(place: str, row: Mapping[str, Any], task_id: str, counts: Mapping[str, int]) -> int:
-    """Give the row's own index, or else its order among the task's rows."""
+    """Return the row's own index, or else its order among the task's rows."""
     for key in _INDEX_KEYS:
         index = row.get(key)
         if index is not None:
@@ -194,7 +194,7 @@ def _index(place: str, row: Mapping[str, Any], task_id: str, counts: Mapping[str
 
 
 def _got(row: Mapping[str, Any], key: str) -> str:
-    """Say what a row has instead of a string."""
+    """Return what a row has instead of a string."""
     if key in row:
         return f"got {reprlib.repr(row[key]):.80}"
     meant = next((other for other in _OTHER_NAMES.get(key, ()) if other in row), None)

@@ -95,7 +95,7 @@ class ExecutionRecord:
         return self.task_id, self.index, self.suite
 
     def to_dict(self) -> dict[str, Any]:
-        """Give this record as the JSON data of its line."""
+        """Return this record as the JSON data of its line."""
         row: dict[str, Any] = {"task_id": self.task_id, "index": self.index, "suite": self.suite, "digest": self.digest}
         row |= {"rule": self.rule} if self.rule else {}
         return row | {"code": self.code} | self.execution.to_dict()
@@ -288,7 +288,7 @@ def load_results(path: str | os.PathLike[str], metrics: Iterable[Metric] | None 
 
 
 def results_of(run: Run, name: str, metrics: Iterable[Metric] | None = ()) -> Results:
-    """Give results as they are, or those in a run directory, for functions that take either.
+    """Return results as they are, or those in a run directory, for functions that take either.
 
     Args:
         run: results, or the path of a run directory.
@@ -365,7 +365,7 @@ def score(
 
 
 def differences(stored: Mapping[str, Any], now: Mapping[str, Any], *, compare_sampler: bool = True) -> list[str]:
-    """Say which settings of two manifests make their verdicts differ: `"limits.cpu_s was 10.0, now 3.0"`.
+    """Return which settings of two manifests make their verdicts differ: `"limits.cpu_s was 10.0, now 3.0"`.
 
     A setting that is None on either side is not fixed yet; more samples per problem than before are no difference.
     """
@@ -380,7 +380,7 @@ def differences(stored: Mapping[str, Any], now: Mapping[str, Any], *, compare_sa
 
 
 def setting_differences(stored: Mapping[str, Any], now: Mapping[str, Any], names: Iterable[str]) -> list[str]:
-    """Say how two manifests differ in the named settings, as far as these are fixed in both."""
+    """Return how two manifests differ in the named settings, as far as these are fixed in both."""
     fixed = [name for name in names if stored.get(name) is not None and now.get(name) is not None]
     return [line for name in fixed for line in _differing(name, stored[name], now[name])]
 
@@ -605,7 +605,7 @@ def _read_reruns(path: Path) -> tuple[dict[SuiteKey, list[ExecutionRecord]], int
 
 
 def _execution_records(path: Path) -> Iterator[tuple[int, ExecutionRecord]]:
-    """Give (offset of its line's end, record)."""
+    """Yield (offset of its line's end, record)."""
     for number, whole, row in _whole_lines(path):
         try:
             yield whole, ExecutionRecord.from_dict(row)
@@ -614,7 +614,7 @@ def _execution_records(path: Path) -> Iterator[tuple[int, ExecutionRecord]]:
 
 
 def _whole_lines(path: Path) -> Iterator[tuple[int, int, dict[str, Any]]]:
-    """Give (line number, offset of its end, row); a last line without its newline is torn and passed over."""
+    """Yield (line number, offset of its end, row); a last line without its newline is torn and passed over."""
     try:
         file = open(path, "rb")
     except FileNotFoundError:

@@ -55,14 +55,14 @@ class ScriptedSampler:
         "What it was asked for: (task ids, n) per call."
 
     def sample(self, problems: Sequence[Problem], n: int) -> Iterator[Sample]:
-        """Give the first `n` listed completions of each problem; fewer where fewer are listed."""
+        """Yield the first `n` listed completions of each problem; fewer where fewer are listed."""
         self.asked.append((tuple(p.task_id for p in problems), n))
         for problem in problems:
             for index, completion in enumerate(self._listed(problem.task_id)[:n]):
                 yield Sample(task_id=problem.task_id, index=index, completion=completion)
 
     def describe(self) -> dict[str, Any]:
-        """Give the class and the name."""
+        """Return the class and the name."""
         return {"sampler": "ScriptedSampler", "name": self.name}
 
     def _listed(self, task_id: str) -> Sequence[str]:
@@ -108,7 +108,7 @@ class FakeExecutor(Executor):
         self._fingerprint = fingerprint
 
     def execute(self, programs: Iterable[Program]) -> Iterator[tuple[int, Execution]]:
-        """Give (position, execution), as `Executor.execute` promises."""
+        """Yield (position, execution), as `Executor.execute` promises."""
         self.n_open += 1
         self.is_closed = False
         chooser = None if self.seed is None else random.Random(self.seed)
@@ -125,11 +125,11 @@ class FakeExecutor(Executor):
             self.n_open -= 1
 
     def fingerprint(self) -> str:
-        """Give the fingerprint that it was made with."""
+        """Return the fingerprint that it was made with."""
         return self._fingerprint
 
     def describe(self) -> dict[str, Any]:
-        """Give the class, the number of workers and the added description."""
+        """Return the class, the number of workers and the added description."""
         return {"executor": "FakeExecutor", "workers": self.workers} | self.description
 
     def close(self) -> None:
@@ -199,7 +199,7 @@ _GOOD, _WRONG = "def add(a, b):\n    return a + b\n", "def add(a, b):\n    retur
 
 
 def _adding(code: str) -> Program:
-    """Give a program that should add two numbers."""
+    """Return a program that should add two numbers."""
     problem = Problem.from_test("check/add", "", "assert add(2, 3) == 5\n", "add", limits=_CHECK_LIMITS)
     return problem.suites["tests"].program(code, problem=problem, limits=problem.limits)
 

@@ -71,7 +71,7 @@ class GroundTruth:
 
     @property
     def not_judged(self) -> dict[str, str]:
-        """The problems of which nothing is known since a fault of ours ended them; asking again tries them again."""
+        """The problems that an infrastructure error ended, by reason; asking again tries them again."""
         return {task_id: o.reason for task_id, o in self.outcomes.items() if not o.status.is_judged}
 
     @property
@@ -81,7 +81,7 @@ class GroundTruth:
         return n_passed / (n_passed + n_failed) if n_passed + n_failed else math.nan
 
     def to_dict(self, task_ids: Iterable[str] | None = None) -> dict[str, Any]:
-        """Give it as JSON data, for a run's manifest.
+        """Return it as JSON data, for a run's manifest.
 
         Args:
             task_ids: tell of these problems alone.

@@ -193,7 +193,7 @@ def _cover(directory: Path, mode: str) -> None:
 
 
 def _closed(path: Path) -> Path | None:
-    """Give the outermost directory above a path that others can't pass."""
+    """Return the outermost directory above a path that others can't pass."""
     return next((one for one in reversed(path.parents) if not one.stat().st_mode & stat.S_IXOTH), None)
 
 

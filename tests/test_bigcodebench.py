@@ -32,7 +32,7 @@ SOLUTION = "    return sorted(json.loads(text))[:LIMIT]\n"
 
 
 def row(number: int = 0, **changed: Any) -> dict[str, Any]:
-    """Give a row of the published form; its `test` has the reference pass."""
+    """Return a row of the published form; its `test` has the reference pass."""
     docstring = '    """Sort what is in a JSON list."""\n'
     return {
         "task_id": f"BigCodeBench/{number}",
@@ -259,5 +259,5 @@ def test_executions_have_the_statuses_of_the_original() -> None:
         "fail",
         {"ALL": "raised SystemExit(1)"},
     )
-    with pytest.raises(ValueError, match="a fault of ours: no network"):
+    with pytest.raises(ValueError, match="an infrastructure error has no status of the benchmark: no network"):
         original_verdict(Execution(status=Status.SANDBOX_ERROR, message="no network"))

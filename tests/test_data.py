@@ -41,7 +41,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PackageFile:
-    """Give a package that must not be imported, with the right rows."""
+    """Return a package that must not be imported, with the right rows."""
     folder = tmp_path / "site" / "toy_benchmark"
     folder.mkdir(parents=True)
     (folder / "__init__.py").write_text("raise RuntimeError('imported')")

@@ -383,7 +383,9 @@ class TestFailures:
         assert page.count("<details open>") == 1
 
     def test_a_fault_of_ours_is_not_blamed_on_the_candidate(self) -> None:
-        assert "not judged: our fault" in repr(_display.Failures([failing("x", status=Status.SANDBOX_ERROR)]))
+        failures = _display.Failures([failing("x", status=Status.SANDBOX_ERROR)])
+
+        assert "not judged: infrastructure error" in repr(failures)
 
 
 def two_runs(text: str = "x") -> tuple[Results, Results]:

@@ -46,7 +46,7 @@ class Block:
 
 
 def fenced_blocks(markdown: str) -> Iterator[Block]:
-    """Give a page's fenced blocks in order, those inside list items too."""
+    """Yield a page's fenced blocks in order, those inside list items too."""
     lines = markdown.splitlines()
     number = 0
     while number < len(lines):
@@ -82,7 +82,7 @@ def page_id(page: Path) -> str:
 
 
 def snippets_by_page() -> dict[str, list[Block]]:
-    """Give the snippets that run, by the page's path; pages without any are left out."""
+    """Return the snippets that run, by the page's path; pages without any are left out."""
     blocks = {page_id(page): fenced_blocks(page.read_text(encoding="utf-8")) for page in PAGES}
     snippets = {name: [block for block in found if block.is_run] for name, found in blocks.items()}
     return {name: found for name, found in snippets.items() if found}
@@ -215,7 +215,7 @@ def test_public_name_is_on_a_reference_page_with_a_docstring(name: str) -> None:
 
 
 def public_callables() -> Iterator[tuple[str, FunctionType]]:
-    """Give every function and method of ours that a user may call, with its full name."""
+    """Yield every function and method of ours that a user may call, with its full name."""
     for module_name in ("codeeval", *public_modules()):
         module = importlib.import_module(module_name)
         for name in module.__all__:

@@ -42,7 +42,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lock:
-    """Give the lock of one small package, which pip finds in a folder and nowhere else."""
+    """Return the lock of one small package, which pip finds in a folder and nowhere else."""
     shelf = tmp_path / "shelf"
     shelf.mkdir()
     _wheel(shelf, "toy_numbers", "1.5", "ANSWER = 42\n")

@@ -516,7 +516,7 @@ def test_generated_samples_are_judged_in_the_same_directory(tmp_path: Path) -> N
 
 
 def stricter(problems: ProblemSet, task_id: str) -> ProblemSet:
-    """Give the same problems with one problem's tests changed."""
+    """Return the same problems with one problem's tests changed."""
     changed = problem_set(len(problems), test="assert add(1, 2) == 3 and add(0, 0) == 0")
     return ProblemSet([changed[p.task_id] if p.task_id == task_id else p for p in problems], name="adding")
 
@@ -740,7 +740,7 @@ def test_generate_and_rescore_refuse_what_is_no_port_too(tmp_path: Path) -> None
         rescore(tmp_path, problem_set(), FakeExecutor(judge), extract="fencd")
 
 
-# --- faults of ours
+# --- infrastructure errors
 
 
 def faulty_from(first: int) -> Callable[[Program], Status]:

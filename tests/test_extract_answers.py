@@ -30,7 +30,7 @@ class Answer:
 
 
 def sections(file: str) -> Iterator[tuple[int, str, str]]:
-    """Give (line, header, text) of each section of a file, which begins at a line `@@@ header`."""
+    """Yield (line, header, text) of each section of a file, which begins at a line `@@@ header`."""
     for section in re.finditer(r"^@@@ (.*)\n((?:(?!@@@ ).*\n)*)", (ANSWERS / file).read_text("utf-8"), re.MULTILINE):
         yield section.string.count("\n", 0, section.start()) + 1, section[1], section[2]
 

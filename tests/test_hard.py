@@ -241,7 +241,7 @@ def minilm() -> Embed:
 
 
 def _bert(weights: dict[str, Floats], ids: list[int]) -> Floats:
-    """Give the mean over a text's tokens of what the six layers make of them, shape (384,)."""
+    """Return the mean over a text's tokens of what the six layers make of them, shape (384,)."""
 
     def linear(x: Floats, name: str) -> Floats:
         y: Floats = x @ weights[f"{name}.weight"].T + weights[f"{name}.bias"]

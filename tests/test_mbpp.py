@@ -14,7 +14,7 @@ from codeeval.errors import InvalidProblem
 
 
 def row(task_id: int, **fields: Any) -> dict[str, Any]:
-    """Give a row in the form of the full edition."""
+    """Return a row in the form of the full edition."""
     return {
         "text": f"Write a function to add {task_id}.",
         "code": f"def add{task_id}(x):\r\n    return x + {task_id}",

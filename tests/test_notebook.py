@@ -49,7 +49,7 @@ def executed_cells(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
 
 
 def html_of(cell: Any) -> str:
-    """Give what a cell shows as HTML; empty where it shows none."""
+    """Return what a cell shows as HTML; empty where it shows none."""
     return "".join(output.get("data", {}).get("text/html", "") for output in cell.outputs)
 
 

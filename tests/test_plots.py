@@ -74,7 +74,7 @@ def a_board() -> Leaderboard:
 
 
 def text_of(figure: Any) -> str:
-    """Give everything that a drawn figure says."""
+    """Return everything that a drawn figure says."""
     from matplotlib.text import Text
 
     figure.canvas.draw()

@@ -34,7 +34,7 @@ needs_gcc = pytest.mark.skipif(shutil.which("g++") is None, reason="g++ is not i
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give the directory of prepared headers, which is empty."""
+    """Return the directory of prepared headers, which is empty."""
     monkeypatch.setenv("CODEEVAL_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache" / "prepared"
 
@@ -138,7 +138,7 @@ def preprocessed(text: str, directory: Path) -> Path:
 
 
 def declared(header: Path, scope: str, names: Sequence[str]) -> set[str]:
-    """Give those of the names that the compiler finds in a scope."""
+    """Return those of the names that the compiler finds in a scope."""
     uses = "".join(f"using {scope}::{name};\n" for name in names)
     text = f'{header.read_text()}\nnamespace uses {{\n# 1 "uses"\n{uses}}}\n'
     argv = ["g++", CPP.standard, "-w", "-fsyntax-only", "-fmax-errors=0", "-fpreprocessed", "-x", "c++", "-"]

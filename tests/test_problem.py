@@ -217,7 +217,7 @@ def test_a_string_of_ids_is_not_taken_for_its_letters() -> None:
 
 
 def ask(**options: Any) -> Problem:
-    """Give a problem whose prompt is no code."""
+    """Return a problem whose prompt is no code."""
     return Problem.from_test("ask/0", "Q: add\n", "assert add(1, 2) == 3", "add", **options)
 
 

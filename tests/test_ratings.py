@@ -31,7 +31,7 @@ def _battles(passed: Floats) -> list[tuple[int, int]]:
 
 
 def _slope(ratings: Floats, battles: list[tuple[int, int]]) -> Floats:
-    """Give the gradient of the penalised loss at these ratings, battle by battle."""
+    """Return the gradient of the penalised loss at these ratings, battle by battle."""
     strengths = (ratings - 1000) / 400
     slope = strengths.copy()
     for winner, loser in battles:

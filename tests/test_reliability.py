@@ -49,7 +49,7 @@ def results_of(*statuses_by_problem: list[Status], suite: str = "tests") -> Resu
 
 
 def passes_in_every_draw(n: int, c: int, k: int) -> list[int]:
-    """Say how many of each of all subsets of k pass."""
+    """Return how many of each of all subsets of k pass."""
     return [sum(drawn) for drawn in combinations([1] * c + [0] * (n - c), k)]
 
 

@@ -329,7 +329,7 @@ Browser = Callable[..., str]
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Browser:
-    """Give a function that runs headless Chromium once, on a fresh profile, and gives what it prints."""
+    """Return a function that runs headless Chromium once, on a fresh profile, and gives what it prints."""
     program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if program is None:
         pytest.skip("needs Chromium: apt-get install chromium")

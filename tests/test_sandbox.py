@@ -33,7 +33,7 @@ def run(code: str, sandbox: Sandbox, tests: str = "assert f(1) == 2") -> ce.Exec
 
 
 def attempts(paths: dict[str, str]) -> str:
-    """Give a candidate that opens files and says how that went, one line of JSON each."""
+    """Return a candidate that opens files and says how that went, one line of JSON each."""
     return (
         "import json\n"
         f"def f(x):\n    for path, mode in json.loads({json.dumps(json.dumps(paths))}).items():\n"

@@ -538,7 +538,7 @@ def start(program: str, *args: object) -> subprocess.Popen[str]:
 
 
 def result_of(program: str, *args: object) -> tuple[int, str]:
-    """Give the exit status and the output of a process of its own."""
+    """Return the exit status and the output of a process of its own."""
     with start(program, *args) as process:
         output, _ = process.communicate(timeout=60)
     return process.returncode, output

@@ -30,7 +30,7 @@ def comparison_html(comparison: Comparison) -> str:
 
 
 def comparison_parts(comparison: Comparison) -> list[str]:
-    """Give everything below the title, for a report too."""
+    """Return everything below the title, for a report too."""
     difference = comparison.difference
     reach = _reach([difference])
     return [

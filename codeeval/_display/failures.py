@@ -103,12 +103,12 @@ def _headline(attempt: Attempt) -> str:
 def _end(execution: Execution) -> str:
     exit_code = f", exit code {execution.exit_code}" if execution.exit_code else ""
     signal = f", signal {execution.signal}" if execution.signal else ""
-    ours = "" if execution.judged else " (not judged: our fault)"
+    ours = "" if execution.judged else " (not judged: infrastructure error)"
     return f"{execution.status.value}{ours} after {execution.cpu_s:.2f} CPU s{exit_code}{signal}"
 
 
 def _evidence(attempt: Attempt, *, stream_lines: int | None = None) -> Iterator[tuple[str, str]]:
-    """Give (label, text) for all that tells why an attempt did not pass; of streams the last lines, where given."""
+    """Yield (label, text) for all that tells why an attempt did not pass; of streams the last lines, where given."""
     for suite, execution in list(attempt.executions.items())[:_SUITES]:
         if execution.passed:
             continue
@@ -132,7 +132,7 @@ def _evidence(attempt: Attempt, *, stream_lines: int | None = None) -> Iterator[
 
 
 def _failing(execution: Execution) -> tuple[list[TestResult], list[TestResult]]:
-    """Give the tests that failed, and those that never came to be heard: what ended the run says why."""
+    """Return the tests that failed, and those that never came to be heard: what ended the run says why."""
     failing = [test for test in execution.tests if not test.passed]
     return (
         [test for test in failing if test.message != NO_VERDICT],

@@ -147,7 +147,7 @@ def benchmark_name(manifest: Mapping[str, Any]) -> str:
 
 
 def warnings(results: Results) -> list[str]:
-    """Say what must not be overlooked: scores withheld or partial, no verdict, missing libraries, flakiness."""
+    """Return what must not be overlooked: scores withheld or partial, no verdict, missing libraries, flakiness."""
     found = []
     if results.withheld:
         found.append(f"SCORES WITHHELD: {line(results.withheld, 500)}")
@@ -158,7 +158,8 @@ def warnings(results: Results) -> list[str]:
     if results.n_unjudged:
         asked = plural(len(results.attempts), "attempt")
         found.append(
-            f"NOT JUDGED: {results.n_unjudged:,} of {asked} (our fault, in no denominator){_commonest_fault(results)}"
+            f"NOT JUDGED: {results.n_unjudged:,} of {asked} (infrastructure error, in no denominator)"
+            f"{_commonest_fault(results)}"
         )
     if lacks := lacking_line(results.manifest):
         found.append(f"LIBRARIES MISSING: {line(lacks, 500)}.")
@@ -180,7 +181,7 @@ def _commonest_fault(results: Results) -> str:
 
 
 def score_rows(results: Results) -> list[tuple[str, ...]]:
-    """Give every score's name, value, interval and problems; none where they are withheld."""
+    """Return every score's name, value, interval and problems; none where they are withheld."""
     return [] if results.withheld else [_score(name, e, results) for name, e in results.metrics.items()]
 
 
@@ -229,13 +230,13 @@ def _slowest_facts(results: Results) -> list[tuple[str, str]]:
 
 
 def _ground_truth_facts(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Tell which problems can't be judged where the run was."""
+    """Return which problems can't be judged where the run was."""
     said = ground_truth_line(manifest)
     return [("ground truth", line(said, 500))] if said else []
 
 
 def _isolation_facts(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Tell which guarantees held and why others did not, from what the executor said of itself for the manifest."""
+    """Return which guarantees held and why others did not, from what the executor said of itself for the manifest."""
     said = isolation(manifest.get("executor"))
     if said is None:
         return []

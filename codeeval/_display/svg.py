@@ -159,7 +159,7 @@ def curves(drawn: Sequence[Curve], axes: Axes) -> str:
 
 
 def ticks(low: float, high: float, count: int = 5, *, whole: bool = False) -> list[float]:
-    """Give round numbers from at or below `low` to at or above `high`, about `count` of them."""
+    """Return round numbers from at or below `low` to at or above `high`, about `count` of them."""
     span = high - low or abs(high) or 1.0
     raw = max(span / max(1, count - 1), float(whole))
     power = 10.0 ** math.floor(math.log10(raw))
@@ -210,7 +210,7 @@ def _curve(curve: Curve, px: Callable[[float], float], py: Callable[[float], flo
 
 
 def _runs(*columns: Sequence[float]) -> list[list[tuple[float, ...]]]:
-    """Give the stretches in which every column is defined."""
+    """Return the stretches in which every column is defined."""
     stretches: list[list[tuple[float, ...]]] = [[]]
     for row in zip(*columns, strict=False):
         if all(map(math.isfinite, row)):

@@ -62,7 +62,7 @@ def table(rows: Sequence[Sequence[str]], *, head: str = "th") -> str:
 
 
 def row(cells: Sequence[str], *, head: str) -> str:
-    """Give one row; its first cell is a `head`."""
+    """Return one row; its first cell is a `head`."""
     first, *rest = (cell if isinstance(cell, Markup) else escaped(cell) for cell in cells)
     tds = "".join(f'<td style="{_CELL}">{cell}</td>' for cell in rest)
     return f'<tr style="background:transparent"><{head} style="{_CELL}">{first}</{head}>{tds}</tr>'

@@ -25,20 +25,20 @@ def visible(written: str) -> str:
 
 
 def line(value: object, chars: int = 80, *, mark: str = "…") -> str:
-    """Give one printable line of at most `chars` characters."""
+    """Return one printable line of at most `chars` characters."""
     raw = value if isinstance(value, str) else str(value)
     shown = visible(raw[: chars + 1]).replace("\n", "\\n")
     return shown if len(shown) <= chars else shown[:chars] + mark
 
 
 def head(written: str, chars: int) -> str:
-    """Give the beginning of a text."""
+    """Return the beginning of a text."""
     shown = visible(written[: chars + 1]).strip("\n")
     return shown if len(shown) <= chars else shown[:chars] + "…"
 
 
 def tail(written: str, chars: int, lines: int | None = None) -> str:
-    """Give the end of a text, of at most so many lines under one that says how many were left out."""
+    """Return the end of a text, of at most so many lines under one that says how many were left out."""
     shown = visible(written[-chars - 1 :]).strip("\n")
     shown = shown if len(shown) <= chars else "…" + shown[-chars:]
     last = shown.split("\n")[-lines:] if lines else []
@@ -47,7 +47,7 @@ def tail(written: str, chars: int, lines: int | None = None) -> str:
 
 
 def numbered(code: str) -> str:
-    """Give code with line numbers: its first and last lines where it is long, every line cut where it is wide."""
+    """Return code with line numbers: its first and last lines where it is long, every line cut where it is wide."""
     total = code.count("\n") + (not code.endswith("\n"))
     first_lines = code[:_CODE_CHARS].split("\n")[:total]
     whole = len(code) <= _CODE_CHARS and total <= _HEAD_LINES + _TAIL_LINES

@@ -52,7 +52,7 @@ def defines(source: str, name: str, language: str) -> bool:
 
 
 def signature_name(prompt: str, name: str) -> str:
-    """Give the name of the function that a prompt begins, as its language spells it.
+    """Return the name of the function that a prompt begins, as its language spells it.
 
     Args:
         prompt: it ends with the function's head.
@@ -74,7 +74,7 @@ def _folded(name: str) -> str:
 
 
 def main_type(code: str, language: str) -> str | None:
-    """Give the class or object that a whole program starts in, which in some languages its file is called after.
+    """Return the class or object that a whole program starts in, which in some languages its file is called after.
 
     That is a public class, since no file may have another name, else the one that holds `main`, else None.
     """

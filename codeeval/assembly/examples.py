@@ -68,7 +68,7 @@ def _end_of_definition(mask: str, start: int, language: str) -> int | None:
 
 
 def _needed(code: str, mask: str, at: int, entry_point: str, language: str) -> str:
-    """Give the statements behind a position that the definitions before it need, and that don't use the entry point."""
+    """Return the statements after a position that definitions before it need and that do not use the entry point."""
     needed = _NEEDED.get(language)
     if needed is None:
         return ""
@@ -85,7 +85,7 @@ def _needed(code: str, mask: str, at: int, entry_point: str, language: str) -> s
 
 
 def _statements(mask: str, at: int) -> Iterator[tuple[int, int]]:
-    """Give where each statement at the top level begins and ends; lines that are indented, or close, belong to it."""
+    """Yield where each statement at the top level begins and ends; lines that are indented, or close, belong to it."""
     begins = [
         line.start()
         for line in re.compile(r"^(?!end\b|else|elsif|until\b|[)}\]])\S", re.MULTILINE).finditer(mask, at)

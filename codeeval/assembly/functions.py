@@ -40,7 +40,7 @@ def knows_ends(language: str) -> bool:
 
 
 def function_end(text: str, prompt: str, language: str) -> int | None:
-    """Give where a continuation has ended the function that its prompt began, or it began itself; None if it doesn't.
+    """Return where a continuation has ended the function that its prompt began, or it began itself; None if it doesn't.
 
     A class around the function stays open. Ruby's `if` and `while` may or may not open a block, so that there the
     function ends at the first line that begins with `end`.

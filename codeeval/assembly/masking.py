@@ -55,7 +55,7 @@ _LEXES: Mapping[str, _Lexis] = {
 
 
 def masked(source: str, language: str) -> str:
-    """Give the source with every character of strings and comments blanked; newlines stay, and so do positions."""
+    """Return the source with every character of strings and comments blanked; newlines stay, and so do positions."""
     lexis = _LEXES.get(language, _C_LIKE)
     opening = _opening(language if language in _LEXES else "")
     pieces: list[str] = []
@@ -72,12 +72,12 @@ def masked(source: str, language: str) -> str:
 
 
 def depth(mask: str, brackets: str = "{}") -> int:
-    """Give how many brackets a masked text leaves open; negative where it closes more than it opens."""
+    """Return how many brackets a masked text leaves open; negative where it closes more than it opens."""
     return mask.count(brackets[0]) - mask.count(brackets[1])
 
 
 def closed_at(text: str, prompt: str, language: str) -> int | None:
-    """Give where a continuation has closed the function that its prompt opened; None where it never does.
+    """Return where a continuation has closed the function that its prompt opened; None where it never does.
 
     Classes that the prompt opened around it are closed too, as BigCode's harness wants it. Braces in strings and
     comments do not count here.
@@ -91,7 +91,7 @@ def closed_at(text: str, prompt: str, language: str) -> int | None:
 
 
 def line_comment(language: str) -> str:
-    """Give what begins a comment up to the end of the line."""
+    """Return what begins a comment up to the end of the line."""
     return _LEXES.get(language, _C_LIKE).line[0]
 
 

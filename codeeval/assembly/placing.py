@@ -21,7 +21,7 @@ __all__ = ["beside", "go_program", "preamble", "with_preamble", "without_double_
 
 
 def beside(code: str, tests: str, *, prompt: str, entry_point: str, language: str) -> str:
-    """Give the program of a whole answer and its tests.
+    """Return the program of a whole answer and its tests.
 
     Args:
         code: the answer's code: the function, or a file or class that holds it.
@@ -66,7 +66,7 @@ class _Answer:
 
 
 def preamble(prompt: str, entry_point: str, language: str) -> list[str]:
-    """Give what stands before the function that a prompt begins: imports, types, the class's head; without comments."""
+    """Return what precedes the function that a prompt begins: imports, types, the class's head; without comments."""
     mask = masked(prompt, language)
     found = first_definition(mask, entry_point, language)
     end = found.start() if found else len(prompt)
@@ -216,7 +216,7 @@ def _without(code: str, pattern: str, language: str, *, at_top_level: bool = Fal
 
 
 def go_program(header: str, code: str, tests: str) -> str:
-    """Give a Go file of a header (package and imports), code that may have its own, and tests.
+    """Return a Go file of a header (package and imports), code that may have its own, and tests.
 
     Go refuses imports that nothing uses, so the header's are taken as far as they are used, whether the code repeats
     them or not, and so are the code's that only its own `main` or tests used; what the code never used stays, for the
@@ -245,7 +245,7 @@ _GO_IMPORTS = re.compile(r"^[ \t]*import[ \t]*(?:\([^)]*\)|[\w.]*[ \t]*\"[^\"\n]
 
 
 def _go_imports(text: str) -> Iterator[str]:
-    """Give what a file imports, as `"path"` or `name "path"`."""
+    """Yield what a file imports, as `"path"` or `name "path"`."""
     for statement in _GO_IMPORTS.findall(text):
         for alias, path in re.findall(r"(?:^|[\s(;])([\w.]+[ \t]+)?(\"[^\"\n]+\")", statement.removeprefix("import")):
             yield f"{alias.strip()} {path}".strip()
@@ -315,7 +315,7 @@ def _without_closer(tests: str, language: str) -> str:
 
 
 def _lacking(code: str, answer: _Answer) -> list[str]:
-    """Give what the prompt has in front of its function and the answer lacks."""
+    """Return what the prompt has in front of its function and the answer lacks."""
     have = "".join(code.split())
     declared = set(_TYPE.findall(masked(code, answer.language)))
     lacking = [
@@ -346,7 +346,7 @@ _USE = re.compile(r"^[ \t]*(?:pub[ \t]+)?use[ \t]+([^;]+);", re.MULTILINE)
 
 
 def _use_paths(tree: str, before: str = "") -> Iterator[str]:
-    """Give the paths of a tree as `std::{cmp::{max, self}, mem}`."""
+    """Yield the paths of a tree as `std::{cmp::{max, self}, mem}`."""
     head, brace, rest = tree.strip().partition("{")
     if not brace:
         yield before + head
@@ -363,7 +363,7 @@ def _use_paths(tree: str, before: str = "") -> Iterator[str]:
 
 
 def _used_name(path: str) -> str:
-    """Give the name that a path brings; a glob brings none that can be told."""
+    """Return the name that a path brings; a glob brings none that can be told."""
     return re.split(r"\bas\b|::", path.removesuffix("::self"))[-1].strip()
 
 

@@ -65,7 +65,7 @@ def load(name: str, *, source: Source | None = None, **options: Any) -> ProblemS
 
 
 def available() -> tuple[str, ...]:
-    """Give the names that `load` knows, sorted: our own and those that installed packages add."""
+    """Return the names that `load` knows, sorted: our own and those that installed packages add."""
     from importlib import metadata
 
     return tuple(sorted(_BUILT_IN.keys() | metadata.entry_points(group=_GROUP).names))
@@ -89,7 +89,7 @@ def _function(name: str) -> Callable[..., object]:
 
 
 def _meant(name: str, names: Iterable[str]) -> list[str]:
-    """Give the names that may be meant: the same but for dashes and "plus", or with this beginning, or similar."""
+    """Return the names that may be meant: the same but for dashes and "plus", or with this beginning, or similar."""
     if not name:
         return []
     by_plain = {_plain(known): known for known in names}

@@ -54,7 +54,7 @@ class Truth:
 
 
 def ground_truth(rows: Iterable[Mapping[str, Any]], digest: str, *, only_whether: Collection[str] = ()) -> _Tests:
-    """Give the tests that the canonical solutions of rows make of their inputs: task id → suite → tests.
+    """Return the tests that the canonical solutions of rows make of their inputs: task id → suite → tests.
 
     They are computed once, which takes a minute, and then read from the cache directory.
 
@@ -105,7 +105,7 @@ def _compute(rows: Sequence[Mapping[str, Any]], only_whether: Collection[str]) -
 
 
 def _recording(row: Mapping[str, Any], inputs: Sequence[Any]) -> Program:
-    """Give the program whose execution tells what the canonical solution answers."""
+    """Return the program whose execution tells what the canonical solution answers."""
     check = Check(
         kind="calls",
         strength=Strength.VALUES_OUT,

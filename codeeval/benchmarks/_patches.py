@@ -67,14 +67,14 @@ class PatchSuite(Suite):
         return reason_of(self.tests)
 
     def program(self, code: str, *, problem: Task, limits: Limits) -> Program:
-        """Give the program that judges the patched code; see `Suite.program`."""
+        """Return the program that judges the patched code; see `Suite.program`."""
         if code.startswith(self.prompt):
             patched = self._patched(problem.assemble(code))
             code = self.header + patched if patched is not None else _refusal(problem.language)
         return self.tests.program(code, problem=problem, limits=limits)
 
     def _patched(self, answer: str) -> str | None:
-        """Give the patched code; None where the answer holds no patch."""
+        """Return the patched code; None where the answer holds no patch."""
         notation = NOTATIONS[self.notation]
         end = min((at for string in notation.stop if (at := answer.find(string)) >= 0), default=len(answer))
         if not answer[:end].strip():
@@ -85,7 +85,7 @@ class PatchSuite(Suite):
 
 
 def _bare(answer: str) -> str:
-    """Give an answer's patch: from its first hunk on, without the sentences, fences and names of files around it."""
+    """Return an answer's patch: from its first hunk on, without the sentences, fences and names of files around it."""
     lines = answer.replace("\r\n", "\n").lstrip(" ").split("\n")
     begin = next((at for at, line in enumerate(lines) if line.startswith("@@")), len(lines))
     end = next((at for at in range(begin, len(lines)) if lines[at] and lines[at][0] not in _OF_HUNKS), len(lines))
@@ -101,7 +101,7 @@ _OF_HUNKS = "@-+ "
 
 
 def _refusal(language: str) -> str:
-    """Give a program that says why it fails, or is none."""
+    """Return a program that says why it fails, or is none."""
     return f"raise ValueError({_NO_PATCH!r})\n" if language == "python" else _NO_PATCH
 
 
@@ -109,7 +109,7 @@ _NO_PATCH = "the answer is no patch"
 
 
 def patched(problem: Problem, notation: str, *, old: str, new: str, header: str) -> Problem:
-    """Give the problem whose answer patches code instead of writing it.
+    """Return the problem whose answer patches code instead of writing it.
 
     Args:
         problem: whose answers would be the code.
@@ -213,7 +213,7 @@ def _hunks(patch: str) -> Iterator[_Hunk]:
 
 
 def _found(hunk: _Hunk, new: str, at: int, n_more: int) -> tuple[int, int, str] | None:
-    """Give which part of the code a hunk replaces, and with what.
+    """Return which part of the code a hunk replaces, and with what.
 
     One without lines of the code goes where its number says, or to the beginning, where nothing has been changed yet.
 

@@ -14,7 +14,7 @@ __all__ = ["sealed_tests"]
 
 
 def sealed_tests(tests: str, record: Language, task_id: str, proof: str) -> str:
-    """Give tests that print `proof` when they are through.
+    """Return tests that print `proof` when they are through.
 
     Raises:
         InvalidProblem: the tests don't end as this language's do.

@@ -90,7 +90,7 @@ class AnswerSuite(Suite):
         return reason_of(self.tests)
 
     def program(self, code: str, *, problem: Task, limits: Limits) -> Program:
-        """Give the program that evaluates the answer; see `Suite.program`."""
+        """Return the program that evaluates the answer; see `Suite.program`."""
         return self.tests.program(self._program_text(problem.assemble(code)), problem=problem, limits=limits)
 
     def _program_text(self, answer: str) -> str:
@@ -136,7 +136,7 @@ def _parse(text: str) -> ast.expr:
 
 
 def _predicted(tree: ast.expr, side: Side) -> ast.expr | None:
-    """Give the predicted side of `f(…) == …`, whichever way round, or of an expression by itself."""
+    """Return the predicted side of `f(…) == …`, whichever way round, or of an expression by itself."""
     sides = [tree]
     if isinstance(tree, ast.Compare) and len(tree.ops) == 1 and isinstance(tree.ops[0], ast.Eq):
         both = [tree.left, tree.comparators[0]]

@@ -284,7 +284,7 @@ def _close(atol: float, are_floats: Sequence[bool]) -> Oracle:
 
 
 def _sticky_atol(atol: float, are_floats: Sequence[bool]) -> float | tuple[float, ...]:
-    """Give the tests' tolerance as EvalPlus does: once floats were expected, it stays for all tests that follow.
+    """Return the tests' tolerance as EvalPlus does: once floats were expected, it stays for all tests that follow.
 
     Source: evalplus 0.3.1, eval/__init__.py, unsafe_execute.
     """
@@ -341,7 +341,7 @@ _RESTORE = {f"Mbpp/{number}": how for how, numbers in _LOST for number in number
 
 
 def _restored(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Give a row with its inputs as they were before they were written as JSON."""
+    """Return a row with its inputs as they were before they were written as JSON."""
     how = _RESTORE.get(row["task_id"])
     restored = dict(row)
     for name in ("base_input", "plus_input"):

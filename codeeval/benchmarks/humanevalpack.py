@@ -276,7 +276,7 @@ class _NotJudged(Suite):
 
 
 def _known(language: str) -> str:
-    """Give the data set's name of a language."""
+    """Return the data set's name of a language."""
     record = languages.get(language)
     for short in _PARTS:
         if languages.get(short) == record:
@@ -368,7 +368,7 @@ class _Ask:
         )
 
     def from_words(self, row: Row, answers: str | Iterable[str] | None) -> Iterable[Problem]:
-        """Give one problem for every description of a function."""
+        """Yield one problem for every description of a function."""
         if answers is None:
             return
         instruction = f"Write {self.part.title} code that does what this description says."
@@ -383,7 +383,7 @@ class _Ask:
         return self.part.before_declaration + declaration
 
     def _problem(self, row: Row, task_id: str, head: str, prompt: str) -> Problem:
-        """Give a problem whose answer continues a function's head."""
+        """Return a problem whose answer continues a function's head."""
         prefix = self.part.header + head.rstrip()
         stop = self.part.stop + ((_FORM_STOPS[self.form],) if self.form in _FORM_STOPS else ())
         canonical_solution = "\n" + row["canonical_solution"]
@@ -429,7 +429,7 @@ _GEN_RANGE = re.compile(r"\bgen_range\(([^(),]+), ([^(),]+)\)")
 
 
 def _go_header(row: Row) -> str:
-    """Give package and imports of a Go program, of which the unused ones go; no candidate begins with it."""
+    """Return package and imports of a Go program, of which the unused ones go; no candidate begins with it."""
     packages = "".join(f'    "{package}"\n' for package in _GO_PACKAGES)
     return f"{row['test_setup']}\nimport (\n{packages})\n"
 

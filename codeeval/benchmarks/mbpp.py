@@ -210,7 +210,7 @@ def _problem(edition: Edition, row: Row, solved: Sequence[Row], challenge: bool)
 
 
 def _few_shot(edition: Edition, row: Row, solved: Iterable[Row]) -> str:
-    """Give the paper's prompt (its section 3.1): every task with its three asserts, solved ones with their code."""
+    """Return the paper's prompt (its section 3.1): every task with its three asserts, solved ones with their code."""
     shown = [f"{_question(edition, other)}{other['code']}\n[DONE]\n\n" for other in solved]
     return "".join(shown) + _question(edition, row)
 

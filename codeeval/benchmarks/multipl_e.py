@@ -153,17 +153,17 @@ def multipl_e(
 
 
 def completion_files(folder: Path) -> list[Path]:
-    """Give the files with completions of one of MultiPL-E's experiments, one per problem, in the problems' order."""
+    """Return the files with completions of one of MultiPL-E's experiments, one per problem, in the problems' order."""
     return _files(folder, is_result=False)
 
 
 def result_files(folder: Path) -> list[Path]:
-    """Give the files with verdicts, in the problems' order."""
+    """Return the files with verdicts, in the problems' order."""
     return _files(folder, is_result=True)
 
 
 def short_name(language: str) -> str:
-    """Give MultiPL-E's name of a language: `cs` for `csharp`; any other language keeps its own."""
+    """Return MultiPL-E's name of a language: `cs` for `csharp`; any other language keeps its own."""
     return next((short for short in _RELEASES if languages.get(short).name == language), language)
 
 
@@ -179,7 +179,7 @@ _FILE = re.compile(r"\w+?_\d+_\w+(?P<result>\.results)?\.json(?:\.gz)?$")
 
 
 def _mark(protocol: Protocol, sealed: bool) -> str:
-    """Give what a set's name says of rules that are not the original's."""
+    """Return what a set's name says of rules that are not the original's."""
     return ("" if protocol == "multipl-e" else f", {protocol}") + (", sealed" if sealed else "")
 
 
@@ -218,7 +218,7 @@ def _row_of(file: Path) -> Row:
 
 
 def _known(language: str) -> tuple[str, Language]:
-    """Give MultiPL-E's name of a language, and its record."""
+    """Return MultiPL-E's name of a language, and its record."""
     if language in ("py", "python"):
         raise ValueError("MultiPL-E's Python is HumanEval and MBPP themselves: codeeval.load('humaneval') or 'mbpp'")
     record = languages.get(language)

@@ -39,7 +39,7 @@ class LanguageScore:
     n_judged: int
     "Samples with a verdict."
     n_unjudged: int
-    "Samples without one, through a fault of ours."
+    "Samples without one, through an infrastructure error."
     note: str = ""
     "What must be known before the score is read: that it is withheld, or partial."
 
@@ -75,14 +75,14 @@ class ByLanguage(Mapping[str, LanguageScore]):
         return len(self.scores)
 
     def notes(self) -> list[str]:
-        """Give what has to be known before the numbers are read."""
+        """Return what has to be known before the numbers are read."""
         notes = [f"{_tables.printable(s.language, 40)}: {s.note}" for s in self.values() if s.note]
         if math.isnan(self.macro.value):
             notes.append("The macro average is undefined, since a language has no score.")
         return notes
 
     def to_dict(self) -> dict[str, Any]:
-        """Give everything as plain JSON data; NaN becomes None."""
+        """Return everything as plain JSON data; NaN becomes None."""
         return {
             "metric": self.metric,
             "languages": {
@@ -102,15 +102,15 @@ class ByLanguage(Mapping[str, LanguageScore]):
         }
 
     def to_markdown(self) -> str:
-        """Give a Markdown table, with the report card of all runs beneath."""
+        """Return a Markdown table, with the report card of all runs beneath."""
         return self._table("markdown")
 
     def to_latex(self) -> str:
-        """Give a LaTeX tabular, with the report card of all runs beneath."""
+        """Return a LaTeX tabular, with the report card of all runs beneath."""
         return self._table("latex")
 
     def rows(self) -> list[tuple[str, ...]]:
-        """Give the table's rows as text, under `header()`; the macro average is the last."""
+        """Return the table's rows as text, under `header()`; the macro average is the last."""
         rows = [
             (
                 _tables.printable(s.language, 40),
@@ -136,7 +136,7 @@ class ByLanguage(Mapping[str, LanguageScore]):
         return _display.by_language_html(self)
 
     def header(self) -> tuple[str, ...]:
-        """Give the names of the table's columns."""
+        """Return the names of the table's columns."""
         return ("language", self.metric, "95 % CI", "compile errors", "time-outs", "problems", "judged")
 
     def _table(self, format: Format) -> str:  # noqa: A002

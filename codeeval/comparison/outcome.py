@@ -89,7 +89,7 @@ class Comparison:
     n_left_out: int
     "Tasks that were asked in both but have too few judged samples in one of them."
     n_unjudged: tuple[int, int]
-    "Samples of a and of b that have no verdict through a fault of ours."
+    "Samples of a and of b that have no verdict through an infrastructure error."
     restricted_to: str | None
     'What the comparison was restricted to by `on="common"`; None where nothing was left out.'
     cards: tuple[Card, Card]
@@ -111,7 +111,7 @@ class Comparison:
         return merged_card({self.name_a: self.cards[0], self.name_b: self.cards[1]})
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the comparison as plain JSON data; NaN becomes None."""
+        """Return the comparison as plain JSON data; NaN becomes None."""
         return {
             "a": self.name_a,
             "b": self.name_b,
@@ -148,11 +148,11 @@ class Comparison:
         }
 
     def to_markdown(self) -> str:
-        """Give the comparison as a Markdown table, with its notes and the report card of both runs beneath."""
+        """Return the comparison as a Markdown table, with its notes and the report card of both runs beneath."""
         return self._table("markdown")
 
     def to_latex(self) -> str:
-        """Give the comparison as a LaTeX tabular, with its notes and the report card of both runs beneath."""
+        """Return the comparison as a LaTeX tabular, with its notes and the report card of both runs beneath."""
         return self._table("latex")
 
     def __str__(self) -> str:
@@ -202,14 +202,14 @@ class Comparison:
         return f"{_tables.plural(self.n_problems, 'problem')}, n = {n}"
 
     def notes(self) -> list[str]:
-        """Give what has to be known before the numbers are read: restrictions, what was not judged, what differs."""
+        """Return what has to be known before the numbers are read: restrictions, what was not judged, what differs."""
         notes = [f"RESTRICTED to {self.restricted_to}."] if self.restricted_to else []
         if self.n_left_out:
             left_out = _tables.plural(self.n_left_out, "task")
             notes.append(f"PARTIAL: {left_out} left out: too few judged samples in one of the runs.")
         if any(self.n_unjudged):
             of_a = _tables.plural(self.n_unjudged[0], "sample")
-            notes.append(f"NOT JUDGED: {of_a} of a, {self.n_unjudged[1]} of b (our fault).")
+            notes.append(f"NOT JUDGED: {of_a} of a, {self.n_unjudged[1]} of b (infrastructure error).")
         ignored = [setting.name for setting in self.settings if setting.ignored]
         if ignored:
             notes.append(f"COMPARED ALL THE SAME, for you accept that these differ: {', '.join(ignored)}.")
@@ -266,7 +266,7 @@ class Comparisons:
         return len(self.pairs)
 
     def __getitem__(self, names: tuple[str, str]) -> Comparison:
-        """Give the comparison of two names, `a` then `b`, in the order in which it was made."""
+        """Return the comparison of two names, `a` then `b`, in the order in which it was made."""
         for pair in self.pairs:
             if (pair.name_a, pair.name_b) == names:
                 return pair
@@ -282,11 +282,11 @@ class Comparisons:
         return merged_card(cards)
 
     def significant(self, level: float = 0.05) -> tuple[Comparison, ...]:
-        """Give the pairs whose adjusted p-value is below the level."""
+        """Return the pairs whose adjusted p-value is below the level."""
         return tuple(pair for pair, p in zip(self.pairs, self.p_adjusted, strict=True) if p < level)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give scores, spreads, comparisons and report card as plain JSON data; NaN becomes None."""
+        """Return scores, spreads, comparisons and report card as plain JSON data; NaN becomes None."""
         return {
             "baseline": self.baseline,
             "correction": self.correction,
@@ -302,11 +302,11 @@ class Comparisons:
         }
 
     def to_markdown(self) -> str:
-        """Give the scores and the pairs as a Markdown table, with the report cards beneath."""
+        """Return the scores and the pairs as a Markdown table, with the report cards beneath."""
         return self._table("markdown")
 
     def to_latex(self) -> str:
-        """Give the scores and the pairs as a LaTeX tabular, with the report cards beneath."""
+        """Return the scores and the pairs as a LaTeX tabular, with the report cards beneath."""
         return self._table("latex")
 
     def __str__(self) -> str:
@@ -344,7 +344,7 @@ class Comparisons:
         ]
 
     def notes(self) -> list[str]:
-        """Give what has to be known before the numbers are read: restrictions, what was not judged, what differs."""
+        """Return what has to be known before the numbers are read: restrictions, what was not judged, what differs."""
         return list(
             dict.fromkeys(
                 f"{_name(pair.name_a)} → {_name(pair.name_b)}: {note}" for pair in self.pairs for note in pair.notes()

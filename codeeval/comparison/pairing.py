@@ -206,7 +206,7 @@ def _changes(
     scores_b: Floats,
     is_compared: npt.NDArray[np.bool_],
 ) -> list[TaskChange]:
-    """Tell how each compared task fares, over all runs of a side together."""
+    """Return how each compared task fares, over all runs of a side together."""
     counts_a, counts_b = (np.sum([run.counts() for run in runs], axis=0) for runs in (a, b))  # (P, 2)
     rows = np.flatnonzero(is_compared)
     columns = np.column_stack([counts_a, counts_b])[rows].tolist(), scores_a[rows].tolist(), scores_b[rows].tolist()
@@ -230,7 +230,7 @@ def _side(name: str, runs: Sequence[Run]) -> Side:
 
 
 def _table(side: Side, options: Options) -> Floats:
-    """Give pass@k of all that there is per task and run, shape (P, R)."""
+    """Return pass@k of all that there is per task and run, shape (P, R)."""
     return scores_by_run([judged(run, side.task_ids, options.suite, None) for run in side.runs], options.k)
 
 

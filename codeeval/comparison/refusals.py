@@ -46,12 +46,12 @@ class Options:
             raise ValueError(f"replicates must be a whole number ≥ 1, but got {self.replicates!r}")
 
     def accepts(self, name: str) -> bool:
-        """Say whether the caller accepts that runs differ in this setting."""
+        """Return whether the caller accepts that runs differ in this setting."""
         return any(name == ignored or name.startswith(f"{ignored}.") for ignored in self.ignore)
 
 
 def ignored_settings(ignore: Iterable[str]) -> tuple[str, ...]:
-    """Give the names of the settings that may differ; a single one will do.
+    """Return the names of the settings that may differ; a single one will do.
 
     Raises:
         TypeError: they are no names.
@@ -74,13 +74,13 @@ class Common:
     "Tasks that both have by id alone, for they are other problems; left out."
 
     def other(self) -> str:
-        """Say how many ids are left out though both have them; empty where there are none."""
+        """Return how many ids are left out though both have them; empty where there are none."""
         if self.n_other < 2:
             return " (1 more id stands for another problem)" * self.n_other
         return f" ({self.n_other} more ids stand for other problems)"
 
     def restriction(self, a: Side, b: Side, first_n: int | None) -> str | None:
-        """Say what the comparison is restricted to; None where nothing is left out."""
+        """Return what the comparison is restricted to; None where nothing is left out."""
         if first_n is None:
             return None
         parts = []
@@ -93,7 +93,7 @@ class Common:
 
 
 def common_tasks(a: Side, b: Side, options: Options) -> Common:
-    """Give the tasks that both have; with `on="common"` without those that are other problems of the same id."""
+    """Return the tasks that both have; with `on="common"` without those that are other problems of the same id."""
     in_b = set(b.task_ids)
     shared = [task_id for task_id in a.task_ids if task_id in in_b]
     others: set[str] = set()
@@ -105,7 +105,7 @@ def common_tasks(a: Side, b: Side, options: Options) -> Common:
 
 
 def agreed_settings(a: Side, b: Side, common: Common, options: Options) -> tuple[SettingDifference, ...]:
-    """Give the settings that differ, those that the caller ignores marked.
+    """Return the settings that differ, those that the caller ignores marked.
 
     Raises:
         NotComparable: blocking ones are left.

@@ -90,7 +90,7 @@ DIGESTS = "benchmark.digests"
 def other_problems(
     a: Mapping[str, Any], b: Mapping[str, Any], task_ids: Iterable[str] | None = None
 ) -> tuple[str, ...] | None:
-    """Give the tasks that are not the same problem in both runs, though of one id, by the digests in the manifests.
+    """Return the tasks that are not the same problem in both runs, though of one id, by the digests in the manifests.
 
     Args:
         a: a run's manifest.
@@ -188,7 +188,7 @@ def _settings(manifest: Mapping[str, Any], task_ids: Iterable[str] | None, suite
 
 
 def _by_task(value: Any, wanted: set[str] | None) -> Any:
-    """Give a setting that may have a value per task: one value where the wanted tasks share it."""
+    """Return a setting that may have a value per task: one value where the wanted tasks share it."""
     if not isinstance(value, Mapping):
         return value
     by_id = {task_id: v for task_id, v in value.items() if wanted is None or task_id in wanted}
@@ -229,7 +229,7 @@ def _kind_of_data(name: str, a: Any, b: Any, *, is_settled: bool, same_tasks: bo
 
 
 def _whole(name: Any) -> str:
-    """Give the name of the set that a part belongs to: "humaneval (50 of 164)"."""
+    """Return the name of the set that a part belongs to: "humaneval (50 of 164)"."""
     return str(name or "").partition(" (")[0]
 
 

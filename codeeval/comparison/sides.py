@@ -67,17 +67,17 @@ class Judged:
     n_tasks: int
 
     def counts(self) -> Counts:
-        """Give n and c per task, shape (P, 2): judged and passing samples."""
+        """Return n and c per task, shape (P, 2): judged and passing samples."""
         n = np.bincount(self.task[self.status != _OURS], minlength=self.n_tasks)
         c = np.bincount(self.task[self.status == _PASSED], minlength=self.n_tasks)
         return np.stack([n, c], axis=1)
 
     def of(self, is_compared: npt.NDArray[np.bool_]) -> Judged:
-        """Give the samples of some of the tasks, for which `is_compared`, shape (P,), is true."""
+        """Return the samples of some of the tasks, for which `is_compared`, shape (P,), is true."""
         return self._only(is_compared[self.task])
 
     def first(self, n: int) -> Judged:
-        """Give each task's first n samples."""
+        """Return each task's first n samples."""
         begins = np.searchsorted(self.task, np.arange(self.n_tasks))  # (P,): tasks ascend
         return self._only(np.arange(self.task.size) - begins[self.task] < n)
 
@@ -91,7 +91,7 @@ class Judged:
 
 
 def judged(run: Results, task_ids: Sequence[str], suite: str | None, first_n: int | None) -> Judged:
-    """Give a run's samples of these tasks, as far as they were run on the suite; the first n of each, where asked."""
+    """Return a run's samples of these tasks, as far as they were run on the suite; the first n of each, where asked."""
     place_by_id = {task_id: place for place, task_id in enumerate(task_ids)}
     place = np.array([place_by_id.get(task_id, -1) for task_id in run.task_ids], dtype=np.int64)
     # A run without attempts has no suites to find this one among.
@@ -104,14 +104,14 @@ def judged(run: Results, task_ids: Sequence[str], suite: str | None, first_n: in
 
 
 def scores_by_run(runs: Sequence[Judged], k: int) -> Floats:
-    """Give pass@k per task and run, shape (P, R); NaN where there are not k judged samples."""
+    """Return pass@k per task and run, shape (P, R); NaN where there are not k judged samples."""
     counts = np.stack([run.counts() for run in runs], axis=1)  # (P, R, 2)
     n, c = counts[..., 0], counts[..., 1]
     return pass_at_k(n.reshape(-1), c.reshape(-1), k)[:, 0].reshape(n.shape)
 
 
 def flips(a: Judged, b: Judged, task_ids: Sequence[str]) -> Iterator[Flip]:
-    """Give the samples whose verdict differs, by task and index; samples of one index are each other's counterparts."""
+    """Yield the samples whose verdict differs, by task and index; samples of one index are compared."""
     width = 1 + max(int(a.index.max(initial=0)), int(b.index.max(initial=0)))
     keys = (a.task * width + a.index, b.task * width + b.index)
     _, in_a, in_b = np.intersect1d(*keys, assume_unique=True, return_indices=True)

@@ -82,7 +82,7 @@ def get(
     installer: InstallerName | None = None,
     progress: bool | None = None,
 ) -> Environment:
-    """Give an environment, building it where it is not there yet.
+    """Return an environment, building it where it is not there yet.
 
     Args:
         name: one of `names()`, or a `Lock` of your own.
@@ -203,7 +203,7 @@ def remove(name: str | Lock, *, directory: str | os.PathLike[str] | None = None)
 
 
 def described(python: str | os.PathLike[str]) -> dict[str, str] | None:
-    """Say which environment an interpreter belongs to, by name and lock's digest; None where it is none of ours."""
+    """Return which environment an interpreter belongs to, by name and lock's digest; None where it is none of ours."""
     found = _read(Path(python).parent.parent)
     return None if found is None else {"name": found.name, "lock": found.lock_digest[:12]}
 
@@ -223,7 +223,7 @@ def _identity(interpreter: Interpreter) -> str:
 
 
 def _made(name: str, folder: Path) -> list[Path]:
-    """Give the directories that were made for an environment of this name, complete or not."""
+    """Return the directories that were made for an environment of this name, complete or not."""
     if not folder.is_dir():
         return []
     shape = re.compile(re.escape(name) + "-[0-9a-f]{12}-[0-9a-f]{8}")
@@ -231,7 +231,7 @@ def _made(name: str, folder: Path) -> list[Path]:
 
 
 def _complete(lock_by_python: Mapping[str, Lock], folder: Path) -> Environment | None:
-    """Give an environment of one of these locks that is complete, the newest Python's first."""
+    """Return an environment of one of these locks that is complete, the newest Python's first."""
     for lock in reversed(list(lock_by_python.values())):
         for target in _made(lock.name, folder):
             found = _read(target)
@@ -343,7 +343,7 @@ def _install(
 
 
 def _failure(lock: Lock, command: list[str], code: int, log: Path) -> str:
-    """Say why an installer failed, and where all that it said can be read."""
+    """Return why an installer failed, and where all that it said can be read."""
     output = log.read_text(encoding="utf-8", errors="replace")[-100_000:]
     why = explanation(output)
     if not why:
@@ -443,7 +443,7 @@ _ALWAYS = frozenset({"pip", "setuptools"})
 
 
 def _version_faults(lock: Lock, packages: Mapping[str, str]) -> list[str]:
-    """Say which packages are not as locked."""
+    """Return which packages are not as locked."""
     faults = []
     for package, version in lock.pins.items():
         got = packages.get(package)
@@ -456,5 +456,5 @@ def _version_faults(lock: Lock, packages: Mapping[str, str]) -> list[str]:
 
 
 def _release(version: str) -> str:
-    """Give a version without what makes no difference: 4.15 is 4.15.0."""
+    """Return a version without what makes no difference: 4.15 is 4.15.0."""
     return re.sub(r"(\.0)+(?![.\d])", "", version.lower())

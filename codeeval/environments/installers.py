@@ -55,7 +55,7 @@ class Installer:
 
 
 def installer_named(name: InstallerName | None) -> Installer:
-    """Give an installer: the named one, or by default uv where it is installed, else pip.
+    """Return an installer: the named one, or by default uv where it is installed, else pip.
 
     Raises:
         ValueError: there is no such installer, or uv is not installed.
@@ -89,7 +89,7 @@ def install_commands(installer: Installer, python: str, lock: Lock, folder: Path
 
 
 def environment_variables(lock_file: Path, base: Mapping[str, str]) -> dict[str, str]:
-    """Give the variables under which an installer runs: the caller's settings of index and network, and the lock."""
+    """Return the variables under which an installer runs: the caller's settings of index and network, and the lock."""
     kept = {name: value for name, value in base.items() if name not in _DROPPED}
     constraint = os.fspath(lock_file)
     return kept | {

@@ -124,7 +124,7 @@ def _given(python: str, minors: Sequence[str], what: str) -> Interpreter:
 
 
 def _candidates(wanted: str) -> Iterator[str]:
-    """Give executables that may be this version, the likeliest first; each exists."""
+    """Yield executables that may be this version, the likeliest first; each exists."""
     name = f"python{wanted}"
     if wanted == _own_minor():
         yield sys.executable
@@ -151,7 +151,7 @@ def _newest(folder: Path, pattern: str) -> Iterator[str]:
 
 
 def _numbers(path: Path) -> list[int]:
-    """Give the numbers in a path, so that 3.10.13 comes after 3.10.4."""
+    """Return the numbers in a path, so that 3.10.13 comes after 3.10.4."""
     digits = "".join(c if c.isdigit() else " " for c in os.fspath(path))
     return [int(number) for number in digits.split()]
 

@@ -105,18 +105,18 @@ class Lock:
         return cls.parse(Path(path).read_text(encoding="utf-8"), name=name or Path(path).stem)
 
     def requirements(self) -> str:
-        """Give the pins as a requirements file, sorted."""
+        """Return the pins as a requirements file, sorted."""
         return "".join(f"{package}=={self.pins[package]}\n" for package in sorted(self.pins))
 
     def text(self) -> str:
-        """Give the lock as the text of a file that `parse` reads."""
+        """Return the lock as the text of a file that `parse` reads."""
         lines = [f"# python: {self.python}"]
         lines += [f"# imports: {' '.join(self.imports)}"] if self.imports else []
         lines += [f"# disk: {self.disk_bytes // 1_000_000} MB"] if self.disk_bytes else []
         return "\n".join(lines) + "\n" + self.requirements()
 
     def digest(self) -> str:
-        """Give the sha256, as hex, of what is installed: the Python and the pins."""
+        """Return the sha256, as hex, of what is installed: the Python and the pins."""
         return hashlib.sha256(f"{self.python}\n{self.requirements()}".encode()).hexdigest()
 
     def __str__(self) -> str:
@@ -132,7 +132,7 @@ def names() -> tuple[str, ...]:
 
 
 def locks(name: str) -> dict[str, Lock]:
-    """Give the locks of an environment that comes with codeeval: one per minor version of Python.
+    """Return the locks of an environment that comes with codeeval: one per minor version of Python.
 
     Raises:
         ValueError: there is no such environment; says which there are.
@@ -150,7 +150,7 @@ def locks(name: str) -> dict[str, Lock]:
 
 
 def how_to_get(name: str | Lock) -> str:
-    """Say which call gives an environment, and what that takes."""
+    """Return which call gives an environment, and what that takes."""
     disk_bytes = max(lock.disk_bytes for lock in ([name] if isinstance(name, Lock) else locks(name).values()))
     size = f"; it takes about {disk_bytes / 1e9:.1f} GB" if disk_bytes else ""
     shown = "lock" if isinstance(name, Lock) else repr(name)
@@ -158,7 +158,7 @@ def how_to_get(name: str | Lock) -> str:
 
 
 def named(name: str, python: str | None = None) -> Lock:
-    """Give one lock of an environment that comes with codeeval: for this minor version, or for the newest it has.
+    """Return one lock of an environment that comes with codeeval: for this minor version, or for the newest it has.
 
     Raises:
         ValueError: there is no such environment, or not for this Python.
@@ -172,18 +172,18 @@ def named(name: str, python: str | None = None) -> Lock:
 
 
 def normalised(package: str) -> str:
-    """Give a package's name as PyPI compares them: lower case, with single dashes."""
+    """Return a package's name as PyPI compares them: lower case, with single dashes."""
     return re.sub(r"[-_.]+", "-", package).lower()
 
 
 def minor(python: str) -> tuple[int, ...]:
-    """Give a version of Python as numbers, for sorting."""
+    """Return a version of Python as numbers, for sorting."""
     return tuple(map(int, python.split(".")))
 
 
 @functools.cache
 def _texts() -> Mapping[str, Mapping[str, str]]:
-    """Give name → minor version → text of the lock, from the files beside this module."""
+    """Return name → minor version → text of the lock, from the files beside this module."""
     found: dict[str, dict[str, str]] = {}
     for path in sorted(_FOLDER.glob("*.txt"), key=lambda path: minor(path.stem.rpartition("-")[2])):
         name, _, python = path.stem.rpartition("-")

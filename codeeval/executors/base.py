@@ -23,8 +23,8 @@ class Executor(ABC):
         """Execute programs as they come; give (position in the input, execution) as they end, in any order.
 
         The input is consumed in the thread that iterates the output, is pulled only while a worker is free, and
-        executions proceed while `next(input)` blocks. Every program gets exactly one execution; a fault of ours is
-        an execution with status SANDBOX_ERROR. Closing the iterator stops what is running.
+        executions proceed while `next(input)` blocks. Every program gets exactly one execution; an infrastructure error
+        is an execution with status SANDBOX_ERROR. Closing the iterator stops what is running.
 
         Raises:
             ExecutionError: nothing can be executed at all, or workers die faster than they can be restarted.

@@ -158,7 +158,7 @@ class LocalExecutor(Executor):
         return hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()
 
     def toolchains(self, languages: Iterable[str]) -> dict[str, Any]:
-        """Give each language's version and the digest of its record; see `Executor.toolchains`.
+        """Return each language's version and the digest of its record; see `Executor.toolchains`.
 
         Raises:
             ToolchainMissing: a tool is not installed, or a self-test fails.
@@ -167,7 +167,7 @@ class LocalExecutor(Executor):
         return {name: self._pool.describe_toolchain(name) for name in sorted(set(languages) - {"python"})}
 
     def describe(self) -> dict[str, Any]:
-        """Give the interpreter, and which layers of isolation and which guarantees hold and which don't, and why."""
+        """Return the interpreter, and which layers of isolation and which guarantees hold and which don't, and why."""
         with importing:
             from codeeval.environments import described  # asked once per run, and few runs have an environment
 

@@ -325,7 +325,7 @@ class _Dispatch(Generic[W]):
                     self.pool.close()  # it was closed meanwhile, but what came back to it since then was kept
 
     def submit(self, index: int, program: Program) -> Iterator[tuple[int, Execution]]:
-        """Give a program to a worker."""
+        """Yield a program to a worker."""
         try:
             job = self.pool.prepare(program, self.size)
         except ValueError as error:

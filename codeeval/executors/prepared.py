@@ -73,7 +73,7 @@ class PreparedHeaders:
         self._refused: set[_Wish] = set()
 
     def folder(self, toolchain: Toolchain) -> str:
-        """Give the directory that workers for a toolchain's programs are shown; empty where it has no such header."""
+        """Return the directory that workers for a toolchain's programs are shown; empty where it has no such header."""
         if toolchain.language.warm not in HEADERS:
             return ""
         with self._lock:
@@ -82,7 +82,7 @@ class PreparedHeaders:
             return self._folder
 
     def recipe(self, toolchain: Toolchain, program: Program) -> dict[str, Any] | None:
-        """Give what a judge needs to build a program with a prepared header; None where it gets none.
+        """Return what a judge needs to build a program with a prepared header; None where it gets none.
 
         The header is prepared, which takes seconds, when there have been a few programs that could use it.
         """
@@ -103,7 +103,7 @@ class PreparedHeaders:
         return {"kind": "header", "flags": header.flags(f"{PLACE_OF_PREPARED}/{found}", is_common=is_common)}
 
     def _find(self, folder: Path, toolchain: Toolchain, header: PreparedHeader, wish: _Wish) -> str:
-        """Give the key of a header that is there, or can be made now; empty otherwise."""
+        """Return the key of a header that is there, or can be made now; empty otherwise."""
         if toolchain.identity not in self._sources:
             self._sources[toolchain.identity] = _source(toolchain, header)
         source = self._sources[toolchain.identity]
@@ -173,7 +173,7 @@ class _Source:
         return hashlib.sha256(f"{_VERSION} {self.identity} {text}".encode()).hexdigest()[:32]
 
     def is_sound(self, toolchain: Toolchain, header: PreparedHeader, text: str) -> bool:
-        """Say whether a text reads all that the header does, but for what only the rare headers read."""
+        """Return whether a text reads all that the header does, but for what only the rare headers read."""
         if text == self.text_by_part["whole"]:
             return True
         left_out = self.files - set(_files(toolchain, header, text))
@@ -253,7 +253,7 @@ def _compile(scratch: Path, toolchain: Toolchain, header: PreparedHeader, setup:
 
 
 def _kept() -> str:
-    """Give the directory in the user's cache directory; empty where nothing can be written there."""
+    """Return the directory in the user's cache directory; empty where nothing can be written there."""
     try:
         folder = (cache_dir() / "prepared").resolve()
         folder.mkdir(parents=True, exist_ok=True)
@@ -269,7 +269,7 @@ _looked_at: dict[tuple[str, int, int, int], bool] = {}
 
 
 def _is_whole(target: Path) -> bool:
-    """Say whether a header is there as it was made; a damaged one is none."""
+    """Return whether a header is there as it was made; a damaged one is none."""
     try:
         status = os.stat(target / PREPARED)
         state = str(target), status.st_ino, status.st_size, status.st_mtime_ns

@@ -75,7 +75,7 @@ _FENCE_WITH_BODY = "```python\n    "
 
 
 def head_of(problem: Problem) -> str:
-    """Give the program up to the body of the entry point: what a completion continues.
+    """Return the program up to the body of the entry point: what a completion continues.
 
     That is the prompt where it is code. Where it is words, it is the reference up to the end of the entry point's
     docstring; without a docstring, the prompt is all that there is.

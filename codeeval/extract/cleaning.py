@@ -47,7 +47,7 @@ _TAG = re.compile(_THINKING)
 
 
 def _without_thinking(text: str) -> tuple[str, str, bool]:
-    """Give (answer, thoughts, whether the thinking never ended).
+    """Return (answer, thoughts, whether the thinking never ended).
 
     A closing tag without an opening one ends thinking that the prompt's template has opened.
     """

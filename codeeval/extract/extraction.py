@@ -56,7 +56,7 @@ def applied(extractor: Extractor, sample: Sample, problem: Problem) -> Extractio
 
 
 def of_raw_text(extractor: Extractor) -> Extractor:
-    """Give an extractor that takes whole programs apart, too, as raw text that stands alone.
+    """Return an extractor that takes whole programs apart, too, as raw text that stands alone.
 
     That is what the sanitizers of EvalPlus and BigCodeBench make of a row's `solution`.
     """
@@ -73,7 +73,7 @@ def of_raw_text(extractor: Extractor) -> Extractor:
 
 
 def apart(code: str, problem: Problem) -> str:
-    """Give a whole program; in another language, one that repeats the prompt would pass for what continues it."""
+    """Return a whole program; in another language, one that repeats the prompt would pass for what continues it."""
     return f"\n{code}" if problem.language != "python" and problem.prompt and code.startswith(problem.prompt) else code
 
 

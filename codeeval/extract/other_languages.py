@@ -93,7 +93,7 @@ def _is_whole(text: str, problem: Problem) -> bool:
 
 
 def _code_in_prose(text: str, problem: Problem) -> tuple[int, int]:
-    """Give where code begins and ends among sentences: from the first line that looks like code."""
+    """Return where code begins and ends among sentences: from the first line that looks like code."""
     mark = re.escape(line_comment(problem.language))
     begin = re.compile(
         rf"^(?:{mark}|/\*|#include|#lang|#!|<\?php|(?:import|using|package|use|require|from|class|public|object|struct"

@@ -245,7 +245,7 @@ def _code_of_prompt(problem: Problem) -> str | None:
 
 @lru_cache(maxsize=256)  # asked for several times per sample, and there are many samples per problem
 def _code_in(prompt: str, entry_point: str, style: str) -> str | None:
-    """Give the code that a prompt ends with: all of it, or the last fenced block of a prompt in words."""
+    """Return the code that a prompt ends with: all of it, or the last fenced block of a prompt in words."""
     in_words = prompt if style == "completion" else None
     if not entry_point or _signature(prompt, entry_point) is None:
         return in_words
@@ -275,7 +275,7 @@ def _finished(found: _Found, raw: str, problem: Problem) -> Extraction:
 
 
 def _given_up(text: str, problem: Problem, *, dropped: str, is_truncated: bool) -> Extraction:
-    """Give what is likeliest meant where nothing makes a program; running it then says what is wrong."""
+    """Return what is likeliest meant where nothing makes a program; running it then says what is wrong."""
     if is_truncated and not text.strip():
         return Extraction(code="", rule="truncated", dropped=dropped)
     taken = fenced(Sample(task_id=problem.task_id, completion=text), problem, which="last")

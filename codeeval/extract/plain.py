@@ -27,7 +27,7 @@ def until_stop(sample: Sample, problem: Problem) -> Extraction:
 
 
 def stop_at(*strings: str) -> Extractor:
-    r"""Give an extractor like `until_stop` with stop strings of your own: `stop_at("\ndef", "\nclass")`.
+    r"""Return an extractor like `until_stop` with stop strings of your own: `stop_at("\ndef", "\nclass")`.
 
     Raises:
         ValueError: there is no string, or an empty one.

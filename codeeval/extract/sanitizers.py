@@ -79,7 +79,7 @@ def _sanitized(sample: Sample, problem: Problem, rules: _Rules) -> Extraction:
 
 
 def _longest_run(text: str) -> tuple[str, ast.Module | None]:
-    """Give the run of two or more lines that parses and has most lines that aren't blank; of equals, the first.
+    """Return the run of two or more lines that parses and has most lines that aren't blank; of equals, the first.
 
     Where there is none, the first line. Beside it its syntax tree, where it has one.
     """
@@ -126,7 +126,7 @@ class _Runs:
         return self._left <= 0
 
     def verdict(self, i: int, j: int) -> Verdict:
-        """Give what the parser says of lines[i:j]."""
+        """Return what the parser says of lines[i:j]."""
         verdict = self._verdicts.get((i, j))
         if verdict is None:
             verdict = self._verdicts[i, j] = self._parsed(i, j)
@@ -138,7 +138,7 @@ class _Runs:
         return Verdict("broken") if self.are_used_up else verdict_on(code, may_go_on=may_go_on)
 
     def broken_at(self, i: int) -> int:
-        """Give the largest j for which lines[i:j] isn't broken; what is broken stays so whatever follows."""
+        """Return the largest j for which lines[i:j] isn't broken; what is broken stays so whatever follows."""
         code = self._indented[i]
         if code is not None:
             return code
@@ -169,13 +169,13 @@ class _Runs:
         return sound
 
     def _breaks(self, i: int, j: int) -> bool:
-        """Say whether it is line j, the one at which the parser gave up, that breaks lines[i:]."""
+        """Return whether it is line j, the one at which the parser gave up, that breaks lines[i:]."""
         if not self._are_counted_alike or not i <= j < len(self.lines):
             return False
         return (j == i or self.verdict(i, j).state != "broken") and self.verdict(i, j + 1).state == "broken"
 
     def opening(self, i: int, j: int) -> int:
-        """Give the end of the next shorter run that lines[i:j], which is unfinished, leaves to be tried."""
+        """Return the end of the next shorter run that lines[i:j], which is unfinished, leaves to be tried."""
         if self._are_counted_alike:
             verdict = self._parsed(i, j, may_go_on=False)
             # "'(' was never closed", "unterminated triple-quoted string": it stays open in all runs that hold it.
@@ -184,7 +184,7 @@ class _Runs:
         return j - 1
 
     def without_blank_end(self, i: int, j: int) -> int:
-        """Give the smallest end with as many filled lines at which the run still parses."""
+        """Return the smallest end with as many filled lines at which the run still parses."""
         shortest = j
         while shortest > i + 2 and not self.lines[shortest - 1].strip():
             shortest -= 1
@@ -243,7 +243,7 @@ def _returns(statement: ast.AST) -> bool:
 
 
 def _name(statement: ast.stmt) -> str | None:
-    """Give the name that a definition goes by: for an assignment, its first plain name on the way to the value."""
+    """Return the name that a definition goes by: for an assignment, its first plain name on the way to the value."""
     match statement:
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
             return statement.name
@@ -259,7 +259,7 @@ def _name(statement: ast.stmt) -> str | None:
 
 
 def _reachable(definitions: Mapping[str | None, tuple[str, ast.stmt]], entry_point: str) -> set[str | None]:
-    """Give the names of the definitions that the entry point reaches, directly or not, itself among them."""
+    """Return the names of the definitions that the entry point reaches, directly or not, itself among them."""
     left = set(definitions) - {entry_point}
     reached: set[str | None] = {entry_point}
     pending: list[str | None] = [entry_point]
@@ -277,7 +277,7 @@ def _reachable(definitions: Mapping[str | None, tuple[str, ast.stmt]], entry_poi
 
 
 def _identifiers(statement: ast.stmt) -> Iterator[str]:
-    """Give every identifier in a definition, attributes, parameters and keywords among them."""
+    """Yield every identifier in a definition, attributes, parameters and keywords among them."""
     for node in nodes_of([statement]):
         match node:
             case ast.Name(id=name) | ast.arg(arg=name) | ast.Attribute(attr=name):
@@ -307,7 +307,7 @@ class _Source:
         self._starts = [0, *(m.end() for m in re.finditer(rb"\r\n|\r|\n", self._text))]
 
     def text(self, statement: ast.stmt) -> str:
-        """Give a statement as it is written; a definition with the comments that stand at its body's indentation."""
+        """Return a statement as it is written; a definition with the comments that stand at its body's indentation."""
         begin = self._offset(statement.lineno, statement.col_offset)
         end = self._offset(statement.end_lineno or 0, statement.end_col_offset or 0)
         if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):

@@ -95,7 +95,7 @@ def _tasks(rows: Iterable[Row | Sample] | str | os.PathLike[str], problems: Mapp
 
 
 def _read(row: Row | Sample) -> tuple[object, object, bool]:
-    """Give (task id, text, whether it stands alone)."""
+    """Return (task id, text, whether it stands alone)."""
     if isinstance(row, Sample):
         return row.task_id, row.completion, bool(row.metadata.get("solution"))
     solution = row.get("solution")
@@ -116,7 +116,7 @@ _WORTH_A_WORKER = 1000
 
 
 def _codes(tasks: Sequence[Task], extractor: Extractor, n_workers: int) -> Iterator[str]:
-    """Give the code of each task, in their order."""
+    """Yield the code of each task, in their order."""
     if n_workers == 1:
         yield from (applied(extractor, sample, problem).code for sample, problem in tasks)
         return

@@ -66,7 +66,7 @@ _KEPT = (ast.Import, ast.ImportFrom, *_DEFINITIONS, ast.Assign, ast.AnnAssign, a
 
 
 def _complete(prompt: str, entry_point: str) -> tuple[str, ast.Module | None]:
-    """Give a prompt as a program: with a body where it ends at a signature, or up to what is asked for."""
+    """Return a prompt as a program: with a body where it ends at a signature, or up to what is asked for."""
     lines = prompt.split("\n")
     signature = (i for i, line in enumerate(lines) if line.startswith((f"def {entry_point}", f"class {entry_point}")))
     before = "\n".join(lines[: next(signature, 0)])
@@ -77,7 +77,7 @@ def _complete(prompt: str, entry_point: str) -> tuple[str, ast.Module | None]:
 
 
 def _from_blocks(tree: ast.Module, others: Sequence[str], entry_point: str) -> list[str]:
-    """Give the statements of other blocks that define what the program reads but nobody defines."""
+    """Return the statements of other blocks that define what the program reads but nobody defines."""
     needed = free_names(tree.body)
     if not needed:
         return []
@@ -101,7 +101,7 @@ def _text(source: str, statement: ast.stmt) -> str:
 
 
 def _after_future(tree: ast.Module) -> int:
-    """Give the number of lines that must stay first: up to the last import from the future."""
+    """Return the number of lines that must stay first: up to the last import from the future."""
     future = (s for s in tree.body if isinstance(s, ast.ImportFrom) and s.module == "__future__")
     return max((statement.end_lineno or 0 for statement in future), default=0)
 
@@ -189,7 +189,7 @@ _SHOWING = ("print", "pprint", "input", "doctest", "unittest", "check")
 
 
 def _read(statement: ast.stmt) -> set[str]:
-    """Give the global names that a statement reads; those of a function are what it doesn't set itself."""
+    """Return the global names that a statement reads; those of a function are what it doesn't set itself."""
     units = statement.body if isinstance(statement, ast.ClassDef) else [statement]
     if isinstance(statement, Definition):
         return set().union(*(free_names([unit]) for unit in units))
@@ -197,18 +197,18 @@ def _read(statement: ast.stmt) -> set[str]:
 
 
 def _variables(body: Sequence[ast.stmt]) -> set[str]:
-    """Give the names that are defined by assignment: the state that functions may share."""
+    """Return the names that are defined by assignment: the state that functions may share."""
     return bound_names([s for s in top_level(body) if isinstance(s, ast.Assign | ast.AnnAssign)])
 
 
 def _with_globals(body: Sequence[ast.stmt]) -> set[str]:
-    """Give the functions that set global names: calling one is no example, whatever it prints."""
+    """Return the functions that set global names: calling one is no example, whatever it prints."""
     functions = [s for s in top_level(body) if isinstance(s, Definition)]
     return {s.name for s in functions if any(isinstance(node, ast.Global) for node in nodes_of([s]))}
 
 
 def _reaching(reads: Mapping[str, set[str]], goals: set[str]) -> set[str]:
-    """Give the names from which one of the goals is reached, the goals among them."""
+    """Return the names from which one of the goals is reached, the goals among them."""
     readers: dict[str, set[str]] = defaultdict(set)
     for name, read in reads.items():
         for other in read:

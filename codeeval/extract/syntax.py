@@ -33,13 +33,13 @@ Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 def parse(code: str) -> ast.Module | None:
-    """Give the syntax tree of a program, or None where the text is none."""
+    """Return the syntax tree of a program, or None where the text is none."""
     tree = _parsed(code)
     return tree if isinstance(tree, ast.Module) else None
 
 
 def parsable_prefix(code: str) -> str:
-    """Give the beginning of a text that is a program: cut before the line, or the lines, that the parser trips over.
+    """Return the beginning of a text that is a program: cut before the line, or the lines, that the parser trips over.
 
     It need not be the longest one, and is empty where a few attempts find none.
     """
@@ -72,7 +72,7 @@ class Verdict(NamedTuple):
 
 
 def verdict_on(code: str, *, may_go_on: bool = True) -> Verdict:
-    """Tell whether text is a program, may become one when more lines follow, or never will. It may warn.
+    """Return whether text is a program, may become one when more lines follow, or never will. It may warn.
 
     Args:
         code: the text.
@@ -108,7 +108,7 @@ def _parsed(code: str) -> ast.Module | Exception:
 
 
 def top_level(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
-    """Give the statements that run when a module is imported, those under `if`, `try` and `with` included."""
+    """Yield the statements that run when a module is imported, those under `if`, `try` and `with` included."""
     pending = list(body)[::-1]
     while pending:
         statement = pending.pop()
@@ -123,7 +123,7 @@ def top_level(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def bound_names(body: Iterable[ast.stmt]) -> set[str]:
-    """Give the names that statements define at the top level."""
+    """Return the names that statements define at the top level."""
     names: set[str] = set()
     for statement in top_level(body):
         match statement:
@@ -168,7 +168,7 @@ def _says_nothing(statement: ast.stmt) -> bool:
 
 
 def nodes_of(tops: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    """Give some nodes and all below them, in no order; `ast.walk` takes twice the time."""
+    """Yield some nodes and all below them, in no order; `ast.walk` takes twice the time."""
     pending = list(tops)
     while pending:
         node = pending.pop()
@@ -182,12 +182,12 @@ def nodes_of(tops: Iterable[ast.AST]) -> Iterator[ast.AST]:
 
 
 def mentioned(nodes: Sequence[ast.AST]) -> set[str]:
-    """Give the names that are read anywhere in some statements."""
+    """Return the names that are read anywhere in some statements."""
     return {node.id for node in nodes_of(nodes) if isinstance(node, ast.Name)}
 
 
 def free_names(body: Iterable[ast.stmt]) -> set[str]:
-    """Give names that statements read and neither define anywhere nor find among the builtins."""
+    """Return names that statements read and neither define anywhere nor find among the builtins."""
     read: set[str] = set()
     bound: set[str] = set()
     for node in nodes_of(body):

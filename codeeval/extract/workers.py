@@ -61,7 +61,7 @@ class Workers:
         self._workers.clear()
 
     def map(self, chunks: Sequence[Chunk]) -> Iterator[list[str]]:
-        """Give the codes of each chunk, in the order of the chunks.
+        """Yield the codes of each chunk, in the order of the chunks.
 
         Raises:
             ValueError, TypeError: what the extractor did on a sample.

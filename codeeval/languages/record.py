@@ -238,12 +238,12 @@ class Language:
         return dataclasses.replace(self.run_limits, stack_bytes=_USUAL_STACK_BYTES)
 
     def under(self, protocol: str) -> Language:
-        """Give the record as a protocol wants it; a protocol that it does not know changes nothing."""
+        """Return the record as a protocol wants it; a protocol that it does not know changes nothing."""
         changes = self.protocols.get(protocol)
         return dataclasses.replace(self, **changes) if changes else self
 
     def digest(self) -> str:
-        """Give the sha256 of the whole record, as hex."""
+        """Return the sha256 of the whole record, as hex."""
         return hashlib.sha256(json.dumps(_plain(self), sort_keys=True).encode()).hexdigest()
 
     def __reduce__(self) -> tuple[Any, ...]:

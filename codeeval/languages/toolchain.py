@@ -44,7 +44,7 @@ class Toolchain:
     "Of the record and the files that were found: another compiler has another one."
 
     def recipe(self, program: Program) -> dict[str, Any]:
-        """Give what a judge needs to build and run a program of this language, as plain data."""
+        """Return what a judge needs to build and run a program of this language, as plain data."""
         record = self.language.under(program.protocol)
         words = self._words(program)
         builds = [record.build, record.second_build] if record.build else []
@@ -67,14 +67,14 @@ class Toolchain:
         }
 
     def _self_test(self, program: Program, record: Language) -> dict[str, Any] | None:
-        """Give the program that must pass, to be tried where a toolchain seems broken; it has the same main file."""
+        """Return the program that must pass, to be tried where a toolchain seems broken; it has the same main file."""
         suits = PurePosixPath(program.main).stem == PurePosixPath(record.main).stem
         limits = dataclasses.replace(record.test_limits, memory_bytes=max(program.limits.memory_bytes, 1 << 30))
         test = {"files": {program.main: record.self_test.passing}, "main": program.main}
         return {**test, "limits": dataclasses.asdict(limits)} if suits else None
 
     def build_s(self, program: Program) -> float:
-        """Give the wall-clock seconds that building a program may take, all its builds together."""
+        """Return the wall-clock seconds that building a program may take, all its builds together."""
         record = self.language.under(program.protocol)
         n_builds = (record.build is not None) + bool(record.second_build)
         # Where a warm compiler has used up its time, the command gets its own. A program that makes its toolchain look
@@ -172,7 +172,7 @@ def _packages(language: Language) -> str:
 
 
 def _from(manager: str) -> str:
-    """Say where packages come from: a package manager's name, or `from` a web site."""
+    """Return where packages come from: a package manager's name, or `from` a web site."""
     return f"from {manager}" if "." in manager else manager
 
 
@@ -192,7 +192,7 @@ def _forward(language: Language, places: dict[str, str]) -> None:
 
 
 def _with_targets(paths: Sequence[str]) -> list[str]:
-    """Give paths, and what their links point to."""
+    """Return paths, and what their links point to."""
     return list(dict.fromkeys(p for path in paths for p in (path, os.path.realpath(path))))
 
 
@@ -201,7 +201,7 @@ def _is_system(path: str) -> bool:
 
 
 def _home_of(tool: str) -> str:
-    """Give the directory that a tool was installed in, from which it reads its libraries.
+    """Return the directory that a tool was installed in, from which it reads its libraries.
 
     That is the one above `bin`, unless it is somebody's home, which no program should see.
     """
@@ -212,7 +212,7 @@ def _home_of(tool: str) -> str:
 
 
 def _identity(language: Language, places: Mapping[str, str]) -> str:
-    """Give a digest of the record, of what was found (the files' real paths, sizes and times of change), of our own."""
+    """Return a digest of the record, of the files found (real paths, sizes, times of change) and of our own."""
     files = {}
     for name, path in places.items():
         if path:

@@ -116,7 +116,7 @@ class Leaderboard:
         raise KeyError(f"no model {model!r} on this board; there are {list(self.models)!r:.300}")
 
     def score(self, by: str = AVERAGE) -> Floats:
-        """Give one score per model, in the order of `models`, shape (M,): of a split, or the mean of all splits.
+        """Return one score per model, in the order of `models`, shape (M,): of a split, or the mean of all splits.
 
         The average is undefined for a model that lacks a split, as base models lack instruct.
 
@@ -129,7 +129,7 @@ class Leaderboard:
         return self.scores[:, self._column(by)]
 
     def standings(self, by: str = AVERAGE) -> tuple[Standing, ...]:
-        """Give the models from best to worst; those without that score come last, by their other scores."""
+        """Return the models from best to worst; those without that score come last, by their other scores."""
         score, average = self.score(by), self.score()
         others = np.nan_to_num(self.scores, nan=-1.0).sum(axis=1)
         order = sorted(range(len(self.models)), key=lambda i: (-np.nan_to_num(score[i], nan=-1.0), -others[i]))
@@ -146,7 +146,7 @@ class Leaderboard:
         )
 
     def estimates(self, split: str | None = None) -> dict[str, Estimate]:
-        """Give pass@1 with its interval over the tasks, by model; undefined where the score is withheld.
+        """Return pass@1 with its interval over the tasks, by model; undefined where the score is withheld.
 
         Raises:
             ValueError: the verdicts are not known.
@@ -161,7 +161,7 @@ class Leaderboard:
     # --- verdicts -----------------------------------------------------------------------------------------------
 
     def solve_rates(self, split: str | None = None) -> dict[str, float]:
-        """Give by task the share of models that solve it, among those with a verdict; for `select_hard`, too.
+        """Return by task the share of models that solve it, among those with a verdict; for `select_hard`, too.
 
         Raises:
             ValueError: the verdicts are not known, or there are several splits and none is named.
@@ -172,7 +172,7 @@ class Leaderboard:
         return dict(zip(solved.task_ids, rates.tolist(), strict=True))
 
     def domain_scores(self, split: str | None = None) -> dict[str, dict[str, float]]:
-        """Give pass@1 by model and domain; a task counts once for each of its libraries, as on the published board.
+        """Return pass@1 by model and domain; a task counts once for each of its libraries, as on the published board.
 
         Raises:
             ValueError: the verdicts or the domains are not known.
@@ -240,7 +240,7 @@ class Leaderboard:
         return rank_correlation([score[model] for model in common], [theirs[model] for model in common])
 
     def changes(self, other: Leaderboard, *, by: str = AVERAGE) -> dict[str, Change]:
-        """Give what becomes of the score of every model that both boards have: before here, after there."""
+        """Return what becomes of the score of every model that both boards have: before here, after there."""
         before = dict(zip(self.models, self.score(by).tolist(), strict=True))
         after = dict(zip(other.models, other.score(by).tolist(), strict=True))
         return {
@@ -250,7 +250,7 @@ class Leaderboard:
         }
 
     def change(self, before: str, after: str) -> dict[str, Change]:
-        """Give by split, and for the average, how one model scores against another, such as its newer version.
+        """Return by split, and for the average, how one model scores against another, such as its newer version.
 
         Raises:
             KeyError: a model is not on this board.
@@ -261,7 +261,7 @@ class Leaderboard:
     # --- out ----------------------------------------------------------------------------------------------------
 
     def to_public(self) -> dict[str, dict[str, Any]]:
-        """Give the layout of BigCodeBench's public `results.json`: model → info and pass@1 in percent, rounded.
+        """Return the layout of BigCodeBench's public `results.json`: model → info and pass@1 in percent, rounded.
 
         What is not known of a model is null.
         """
@@ -285,11 +285,11 @@ class Leaderboard:
             scratch.unlink(missing_ok=True)
 
     def to_rows(self, by: str = AVERAGE) -> list[dict[str, Any]]:
-        """Give one row per model as plain data, best first; NaN where there is no score."""
+        """Return one row per model as plain data, best first; NaN where there is no score."""
         return [{"rank": s.rank, "model": s.model, **s.scores, **s.info} for s in self.standings(by)]
 
     def to_pandas(self, by: str = AVERAGE) -> Any:
-        """Give the rows of `to_rows` as a `pandas.DataFrame`.
+        """Return the rows of `to_rows` as a `pandas.DataFrame`.
 
         Raises:
             MissingExtra: pandas is not installed.
@@ -297,17 +297,17 @@ class Leaderboard:
         return require("pandas", extra="frames", what="Leaderboard.to_pandas").DataFrame(self.to_rows(by))
 
     def to_markdown(self, by: str = AVERAGE) -> str:
-        """Give the board as a Markdown table with its notes beneath."""
+        """Return the board as a Markdown table with its notes beneath."""
         notes = [_tables.markdown(note) for note in (self._title() + ".", *self.notes())]
         return "\n\n".join([_tables.markdown_table(self._header(), self._rows(by)), *notes]) + "\n"
 
     def to_latex(self, by: str = AVERAGE) -> str:
-        """Give the board as a LaTeX tabular that needs no package, with its notes beneath."""
+        """Return the board as a LaTeX tabular that needs no package, with its notes beneath."""
         notes = [_tables.latex(note) for note in (self._title() + ".", *self.notes())]
         return "\n\n".join([_tables.latex_table(self._header(), self._rows(by)), *notes]) + "\n"
 
     def notes(self) -> list[str]:
-        """Give what has to be known before the numbers are read."""
+        """Return what has to be known before the numbers are read."""
         return [_tables.printable(remark, 500) for remark in self.remarks]
 
     def __str__(self) -> str:

@@ -56,15 +56,15 @@ class RatedModels:
         raise KeyError(f"no rating of {model!r}; there are {[r.model for r in self.ratings]!r:.300}")
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """Give one row per model as plain data."""
+        """Return one row per model as plain data."""
         return [asdict(rating) | {"elo_mle": rating.elo_mle} for rating in self.ratings]
 
     def to_markdown(self) -> str:
-        """Give the ratings as a Markdown table."""
+        """Return the ratings as a Markdown table."""
         return _tables.markdown_table(_HEADER, self._rows()) + f"\n\n{_tables.markdown(self._note())}\n"
 
     def to_latex(self) -> str:
-        """Give the ratings as a LaTeX tabular that needs no package."""
+        """Return the ratings as a LaTeX tabular that needs no package."""
         return _tables.latex_table(_HEADER, self._rows()) + f"\n\n{_tables.latex(self._note())}\n"
 
     def __str__(self) -> str:

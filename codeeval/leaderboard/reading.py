@@ -267,7 +267,7 @@ def _one_of_each(entries: Sequence[_Entry]) -> tuple[list[_Entry], list[str]]:
 
 
 def _task_ids(entries: Sequence[_Entry], tasks: Sequence[str] | None) -> list[str]:
-    """Give the tasks of a split, all of which each model should have been asked."""
+    """Return the tasks of a split, all of which each model should have been asked."""
     if tasks is not None:
         for entry in entries:
             if not set(tasks) & entry.shares.keys():

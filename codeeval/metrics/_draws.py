@@ -45,7 +45,7 @@ _LARGEST = 2**31 - 1
 
 
 def floats(name: str, values: npt.ArrayLike) -> Floats:
-    """Give numbers as an array, in the shape that they came in.
+    """Return numbers as an array, in the shape that they came in.
 
     Raises:
         ValueError: they are no numbers, or rows of different lengths.
@@ -79,7 +79,7 @@ def pairs(n: npt.ArrayLike, c: npt.ArrayLike, *, dimensions: int = 1) -> tuple[I
 
 
 def distinct(n: Ints, c: Ints) -> tuple[Ints, Ints, npt.NDArray[np.intp]]:
-    """Give the distinct pairs (n, c), each of shape (U,), and where each problem's pair is among them, shape (P,)."""
+    """Return the distinct pairs (n, c), each of shape (U,), and where each problem's pair is among them, shape (P,)."""
     width = int(c.max(initial=0)) + 1
     codes = n * width + c
     if codes.size and (most := int(codes.max())) < 4 * codes.size:  # a table of all codes beats sorting
@@ -117,7 +117,7 @@ def by_distinct_pair(
 
 
 def all_from(n: Ints, m: Ints, k: Ints) -> Floats:
-    """Give the chance that k of n drawn are all among m of them, C(m, k) / C(n, k), shape (U, K); 0/0 is 0."""
+    """Return the chance that k of n drawn are all among m of them, C(m, k) / C(n, k), shape (U, K); 0/0 is 0."""
     most_drawn = int(k[k <= n.max()].max(initial=1))
     drawn = np.arange(most_drawn)  # (D,)
     left = np.maximum(n[:, None] - drawn, 1)  # (U, D); the 1 stands where k > n, which callers mask

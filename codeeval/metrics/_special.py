@@ -10,13 +10,13 @@ __all__ = ["beta_cdf", "beta_quantile", "normal_cdf", "normal_quantile", "root",
 
 
 def normal_cdf(x: float) -> float:
-    """Give the chance that a standard normal value is at most x, precise in both tails."""
+    """Return the chance that a standard normal value is at most x, precise in both tails."""
     return math.erfc(-x / math.sqrt(2)) / 2
 
 
 @functools.lru_cache(maxsize=4096)
 def normal_quantile(p: float) -> float:
-    """Give the value that a standard normal one is below with chance p, for 0 < p < 1."""
+    """Return the value that a standard normal one is below with chance p, for 0 < p < 1."""
     if p > 0.5:
         return -normal_quantile(1 - p)  # the lower tail is the precise one
     return 40 * root(lambda x: normal_cdf(40 * (x - 1)) - p) - 40
@@ -24,7 +24,7 @@ def normal_quantile(p: float) -> float:
 
 @functools.lru_cache(maxsize=4096)
 def t_quantile(p: float, df: float) -> float:
-    """Give the p quantile of Student's t with `df` degrees of freedom, for 0.5 ≤ p < 1."""
+    """Return the p quantile of Student's t with `df` degrees of freedom, for 0.5 ≤ p < 1."""
     if p == 0.5:
         return 0.0
     x = beta_quantile(2 * (1 - p), df / 2, 0.5)  # df / (df + t²) has this beta distribution
@@ -33,7 +33,7 @@ def t_quantile(p: float, df: float) -> float:
 
 @functools.lru_cache(maxsize=4096)
 def beta_quantile(p: float, a: float, b: float) -> float:
-    """Give the p quantile of the beta distribution, for 0 ≤ p ≤ 1."""
+    """Return the p quantile of the beta distribution, for 0 ≤ p ≤ 1."""
     return root(lambda x: beta_cdf(x, a, b) - p)
 
 
@@ -49,7 +49,7 @@ def root(rising: Callable[[float], float]) -> float:
 
 
 def beta_cdf(x: float, a: float, b: float) -> float:
-    """Give the regularised incomplete beta function I_x(a, b).
+    """Return the regularised incomplete beta function I_x(a, b).
 
     Source:
         The continued fraction of Abramowitz and Stegun 1964, 26.5.8, evaluated by Lentz' method.

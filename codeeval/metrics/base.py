@@ -134,7 +134,7 @@ class ScorePerK(abc.ABC):
         return max(self.ks)
 
     def __call__(self, results: Results) -> Mapping[str, Estimate]:
-        """Give one estimate per k, over the problems that have at least k judged samples.
+        """Return one estimate per k, over the problems that have at least k judged samples.
 
         Raises:
             KeyError: no attempt has such a suite.

@@ -49,7 +49,7 @@ class ByTag:
         return getattr(self.metric, "suite", None)
 
     def __call__(self, results: Results) -> Mapping[str, Estimate]:
-        """Give the metric's estimates for each value, values in order; none, and a warning, without such a tag."""
+        """Return the metric's estimates for each value, values in order; none, and a warning, without such a tag."""
         estimates = {}
         groups = _groups(results, self.tag)
         if not groups and results.task_ids:
@@ -77,7 +77,7 @@ def _of_group(estimate: Estimate, task_ids: Sequence[str], results: Results) -> 
 
 
 def _groups(results: Results, tag: str) -> dict[str | float, list[str]]:
-    """Give the task ids of each value: numbers ascending, then words."""
+    """Return the task ids of each value: numbers ascending, then words."""
     groups: dict[str | float, list[str]] = {}
     for task_id in results.task_ids:
         value = results.tags.get(task_id, {}).get(tag)

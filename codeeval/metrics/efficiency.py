@@ -26,7 +26,7 @@ Cost = Callable[[Execution], float]
 
 
 def cpu_s(execution: Execution) -> float:
-    """Give the CPU seconds of the program and its children."""
+    """Return the CPU seconds of the program and its children."""
     return execution.cpu_s
 
 
@@ -59,7 +59,7 @@ def beyond(runtimes: npt.ArrayLike, passed: npt.ArrayLike, references: npt.Array
 
 
 def dps(costs: npt.ArrayLike, references: npt.ArrayLike, scores: npt.ArrayLike) -> Floats:
-    """Give the Differential Performance Score: the score of the fastest reference that a solution is not slower than.
+    """Return the Differential Performance Score: the score of the fastest reference that a solution is not slower than.
 
     Args:
         costs: what each passing sample of one problem cost, shape (N,); NaN or infinity for one that broke.
@@ -83,7 +83,7 @@ def dps(costs: npt.ArrayLike, references: npt.ArrayLike, scores: npt.ArrayLike) 
 
 
 def dps_norm(costs: npt.ArrayLike, references: npt.ArrayLike) -> Floats:
-    """Give the normalised DPS: 100 (j+1)/R where j is the fastest of R references that a solution is not slower than.
+    """Return the normalised DPS: 100 (j+1)/R where j is the fastest of R references that a solution is not slower than.
 
     Args:
         costs: as for `dps`.
@@ -140,7 +140,7 @@ class _Ratio(ScorePerSuite):
 
     @abc.abstractmethod
     def _cost(self, executions: Sequence[Execution]) -> float:
-        """Give what an attempt cost, from its executions under each suite."""
+        """Return what an attempt cost, from its executions under each suite."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -256,7 +256,7 @@ def _references(references: npt.ArrayLike) -> Floats:
 
 
 def _matched(costs: npt.ArrayLike, references: Floats) -> npt.NDArray[np.int64]:
-    """Give 1 + the place of the fastest reference that each is not slower than, shape (N,); 0 where there is none."""
+    """Return 1 + the place of the fastest reference that each is not slower than, shape (N,); 0 where there is none."""
     not_slower = np.atleast_1d(floats("costs", costs))[:, None] <= references  # (N, R)
     place = np.arange(1, references.size + 1)
     matched: npt.NDArray[np.int64] = (not_slower * place).max(axis=1)

@@ -64,7 +64,7 @@ class Interval(Protocol):
     """A way to get from the scores of problems to the uncertainty of their mean."""
 
     def __call__(self, scores: Floats, clusters: npt.NDArray[np.int64]) -> Spread:
-        """Give the standard error and 95 % interval of the mean.
+        """Return the standard error and 95 % interval of the mean.
 
         Args:
             scores: one defined score per problem, shape (P,), P ≥ 1.
@@ -73,7 +73,7 @@ class Interval(Protocol):
 
 
 def interval_of(interval: Interval | IntervalName) -> Interval:
-    """Give the interval that a name stands for; a value stands for itself.
+    """Return the interval that a name stands for; a value stands for itself.
 
     Raises:
         ValueError: there is no such name.
@@ -99,7 +99,7 @@ class PlusFour:
     """
 
     def __call__(self, scores: Floats, clusters: npt.NDArray[np.int64]) -> Spread:
-        """Give the plain standard error, and the interval, within [0, 1]."""
+        """Return the plain standard error, and the interval, within [0, 1]."""
         widened = _t_interval(np.concatenate([scores, [0.0, 0.0, 1.0, 1.0]]))
         return Spread(_stderr(scores), max(0.0, widened.low), min(1.0, widened.high))
 
@@ -109,7 +109,7 @@ class Student:
     """Mean ± t standard errors with P − 1 degrees of freedom; for any scores."""
 
     def __call__(self, scores: Floats, clusters: npt.NDArray[np.int64]) -> Spread:
-        """Give standard error and interval; no interval for a single problem."""
+        """Return standard error and interval; no interval for a single problem."""
         return _t_interval(scores)
 
 
@@ -118,7 +118,7 @@ class Normal:
     """Mean ± 1.96 standard errors, as most tools have it; for any scores."""
 
     def __call__(self, scores: Floats, clusters: npt.NDArray[np.int64]) -> Spread:
-        """Give standard error and interval; no interval for a single problem."""
+        """Return standard error and interval; no interval for a single problem."""
         return _around(float(scores.mean()), _stderr(scores), normal_quantile(_UPPER))
 
 
@@ -135,7 +135,7 @@ class Bootstrap:
             raise ValueError(f"a percentile interval needs 100 replicates or more, but got {self.replicates!r}")
 
     def __call__(self, scores: Floats, clusters: npt.NDArray[np.int64]) -> Spread:
-        """Give the replicates' standard deviation and their 2.5 and 97.5 % quantiles."""
+        """Return the replicates' standard deviation and their 2.5 and 97.5 % quantiles."""
         if scores.size < 2:
             return Spread(math.nan, math.nan, math.nan)
         means = paired_bootstrap(scores, self.replicates, self.seed)
@@ -151,7 +151,7 @@ class Exact:
     "Count what was observed by half: narrower, at 95 % on average instead of at least."
 
     def __call__(self, scores: Floats, clusters: npt.NDArray[np.int64]) -> Spread:
-        """Give the plain standard error and the exact interval; none, and a warning, for scores that are not 0 or 1."""
+        """Return the plain standard error and the exact interval; none, and a warning, where a score is not 0 or 1."""
         odd = scores[(scores != 0) & (scores != 1)]
         if odd.size:
             # A warning, for an exception at the end of a run would cost more than an interval.
@@ -173,7 +173,7 @@ class Clustered:
     "What problems of one cluster share: the name of a tag in `Results.tags`. Problems without it stand alone."
 
     def __call__(self, scores: Floats, clusters: npt.NDArray[np.int64]) -> Spread:
-        """Give standard error and interval; both undefined for a single cluster."""
+        """Return standard error and interval; both undefined for a single cluster."""
         n_clusters = np.unique(clusters).size
         if n_clusters < 2:
             return Spread(math.nan, math.nan, math.nan)
@@ -190,7 +190,7 @@ _BY_NAME: dict[str, Interval] = {
 
 
 def exact_interval(c: int, n: int, *, level: float = 0.95, mid_p: bool = False) -> tuple[float, float]:
-    """Give the interval for a chance of which `c` of `n` independent trials succeeded.
+    """Return the interval for a chance of which `c` of `n` independent trials succeeded.
 
     Args:
         c: successes.
@@ -220,7 +220,7 @@ def exact_interval(c: int, n: int, *, level: float = 0.95, mid_p: bool = False) 
 
 
 def _mid_p_lower(c: int, n: int, tail: float) -> float:
-    """Give the chance at which `c` successes or more, `c` itself counted by half, are as likely as `tail`."""
+    """Return the chance at which `c` successes or more, `c` itself counted by half, are as likely as `tail`."""
     if not c:
         return 0.0
 

@@ -110,7 +110,7 @@ def paired_difference(
 
 
 def mcnemar_exact(gained: int, lost: int) -> float:
-    """Give the two-sided p-value of McNemar's exact test, from the problems that one model solves and the other not.
+    """Return the two-sided p-value of McNemar's exact test, from the problems that one model solves and the other not.
 
     Where the models are equally good, a problem that tells them apart is gained or lost like the toss of a coin.
 
@@ -128,7 +128,7 @@ def mcnemar_exact(gained: int, lost: int) -> float:
 def sign_flip_test(
     differences: npt.ArrayLike, *, replicates: int = 10_000, rng: np.random.Generator | int = 0
 ) -> float:
-    """Give the two-sided p-value of the paired permutation test: how often random signs give so large a sum.
+    """Return the two-sided p-value of the paired permutation test: how often random signs give so large a sum.
 
     Where the models are equally good on a problem, its difference might as well have had the other sign. With at most
     18 differences that are not 0 all sign patterns are counted, so the value is exact; with more, `replicates` of
@@ -216,7 +216,7 @@ _FEW = 20
 
 
 def _random_sums(magnitudes: Floats, replicates: int, rng: np.random.Generator) -> Floats:
-    """Give sums under random signs, shape (R,). Equal magnitudes are drawn together, by how many are positive."""
+    """Return sums under random signs, shape (R,). Equal magnitudes are drawn together, by how many are positive."""
     distinct, counts = np.unique(magnitudes.round(12), return_counts=True)  # (M,)
     sums = np.empty(replicates)
     block = max(1, _BLOCK_CELLS // distinct.size)

@@ -34,7 +34,7 @@ def pass_at_k(n: npt.ArrayLike, c: npt.ArrayLike, k: npt.ArrayLike) -> npt.NDArr
 
 
 def mean_pass_at_k(n: npt.ArrayLike, c: npt.ArrayLike, k: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """Give the mean pass@k of many models over the same problems, without a table of models × problems × k.
+    """Return the mean pass@k of many models over the same problems, without a table of models × problems × k.
 
     Args:
         n: samples judged, shape (M, P), (P,) for all models, or a scalar.
@@ -99,12 +99,12 @@ def _most_drawn(n: Ints, k: Ints) -> int:
 
 
 def _estimate(n: Ints, c: Ints, k: Ints) -> Floats:
-    """Give pass@k of shape (U, K)."""
+    """Return pass@k of shape (U, K)."""
     return np.where(k <= n[:, None], 1.0 - all_from(n, n - c, k), np.nan)
 
 
 def _tally(place: npt.NDArray[np.intp], size: int) -> Floats:
-    """Say how often each model has which of `size` pairs (n, c), shape (M, size)."""
+    """Return how often each model has which of `size` pairs (n, c), shape (M, size)."""
     models = len(place)
     cell = place + np.arange(models)[:, None] * size
     return np.bincount(cell.reshape(-1), minlength=models * size).reshape(models, size).astype(np.float64)

@@ -52,7 +52,7 @@ class ScorePerProblem(abc.ABC):
         return 1
 
     def __call__(self, results: Results) -> Mapping[str, Estimate]:
-        """Give an estimate for each of `names`, over the problems whose score is defined.
+        """Return an estimate for each of `names`, over the problems whose score is defined.
 
         Raises:
             KeyError: no attempt has the suite that is to be scored.
@@ -68,10 +68,10 @@ class ScorePerProblem(abc.ABC):
 
     @abc.abstractmethod
     def scorer(self) -> Score:
-        """Give what scores a problem; called once for all problems, so what it needs can be prepared here."""
+        """Return what scores a problem; called once for all problems, so what it needs can be prepared here."""
 
     def _attempts(self, results: Results) -> Sequence[Sequence[Judged]]:
-        """Give each problem's attempts by sample index."""
+        """Return each problem's attempts by sample index."""
         return _by_problem(results, ((attempt, attempt.passed) for attempt in results.attempts))
 
     def _label(self, name: str) -> str:
@@ -97,7 +97,7 @@ class ScorePerSuite(ScorePerProblem):
 
 
 def judged_by_problem(results: Results, suite: str | None) -> list[list[Judged]]:
-    """Give each problem's judged attempts by sample index, each with whether it passed that suite, or all.
+    """Return each problem's judged attempts by sample index, each with whether it passed that suite, or all.
 
     Raises:
         KeyError: no attempt has such a suite.
@@ -108,7 +108,7 @@ def judged_by_problem(results: Results, suite: str | None) -> list[list[Judged]]
 
 
 def executions_of(attempt: Attempt, suite: str | None) -> list[Execution]:
-    """Give the attempt's executions: of all suites, or of the one that is asked for."""
+    """Return the attempt's executions: of all suites, or of the one that is asked for."""
     return list(attempt.executions.values()) if suite is None else [attempt.executions[suite]]
 
 

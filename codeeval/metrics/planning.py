@@ -48,7 +48,7 @@ def plan(
     concentration: float = 0.5,
     correlation: float = 0.7,
 ) -> Plan:
-    """Say what comparing two models by their pass@1 on the same problems can show; solve for what is None.
+    """Return what comparing two models by their pass@1 on the same problems can show; solve for what is None.
 
     A problem's difference of two rates has the variance ω² + 2σ²/n: ω² = 2 (1 - correlation) · Var(p), because two
     models find different problems hard; σ² = E[p (1 - p)], because samples are drawn. The test is two-sided, on the
@@ -117,13 +117,13 @@ def _samples(problems: int, difference: float, times: float, between: float, wit
 
 
 def _power(stderrs: float, alpha: float) -> float:
-    """Give the chance that a two-sided test finds a difference of so many standard errors."""
+    """Return the chance that a two-sided test finds a difference of so many standard errors."""
     critical = normal_quantile(1 - alpha / 2)
     return normal_cdf(stderrs - critical) + normal_cdf(-stderrs - critical)
 
 
 def _detectable_stderrs(power: float, alpha: float) -> float:
-    """Say how many standard errors a difference must have to be found with this power."""
+    """Return how many standard errors a difference must have to be found with this power."""
     low, high = 0.0, 40.0
     for _ in range(100):
         middle = (low + high) / 2

@@ -37,7 +37,7 @@ class StatusRates:
         interval_of(self.interval)
 
     def __call__(self, results: Results) -> Mapping[str, Estimate]:
-        """Give one estimate per status that occurred, in the order of `Status`.
+        """Return one estimate per status that occurred, in the order of `Status`.
 
         Raises:
             KeyError: no attempt has such a suite.

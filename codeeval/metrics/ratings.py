@@ -173,7 +173,7 @@ def _wins(table: Floats) -> Floats:
 def _resampled(
     table: Floats, wins: Floats, resample: Resample, replicates: int, rng: np.random.Generator
 ) -> Iterator[Floats]:
-    """Give resampled counts of wins in blocks of shape (B, M, M)."""
+    """Yield resampled counts of wins in blocks of shape (B, M, M)."""
     models, problems = table.shape
     n_battles = int(wins.sum())
     if not n_battles:
@@ -228,7 +228,7 @@ _NEWTON_STEPS, _TOLERANCE = 200, 1e-6
 
 
 def _curvature(wins: Floats, strengths: Floats, l2: float) -> tuple[Floats, Floats]:
-    """Give the gradient, shape (B, M), and the Hessian, shape (B, M, M), of what is minimised."""
+    """Return the gradient, shape (B, M), and the Hessian, shape (B, M, M), of what is minimised."""
     expected = _expected(strengths)
     weight = (wins + wins.swapaxes(1, 2)) * expected
     gradient = strengths - l2 * _LN_10 * (wins.sum(axis=2) - weight.sum(axis=2))
@@ -240,7 +240,7 @@ def _curvature(wins: Floats, strengths: Floats, l2: float) -> tuple[Floats, Floa
 
 
 def _expected(strengths: Floats) -> Floats:
-    """Give the chance that the first of two models wins, shape (B, M, M)."""
+    """Return the chance that the first of two models wins, shape (B, M, M)."""
     odds = 10.0**strengths
     chance: Floats = odds[:, :, None] / (odds[:, :, None] + odds[:, None, :])
     return chance

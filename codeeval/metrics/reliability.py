@@ -178,7 +178,7 @@ class AtLeast:
         return self.k
 
     def __call__(self, results: Results) -> Mapping[str, Estimate]:
-        """Give `at-least-v@k`, averaged over the problems that have at least k judged samples."""
+        """Return `at-least-v@k`, averaged over the problems that have at least k judged samples."""
         score = at_least(*results.counts(self.suite), self.k, self.v)[:, 0]
         name = labelled(f"at-least-{self.v}@{self.k}", self.suite)
         return {name: mean_over_problems(score, self.interval, results)}
@@ -215,7 +215,7 @@ class GPassAtK:
         return max(self.ks)
 
     def __call__(self, results: Results) -> Mapping[str, Estimate]:
-        """Give `G-Pass@k_τ` for every k and τ, averaged over the problems that have at least k judged samples."""
+        """Return `G-Pass@k_τ` for every k and τ, averaged over the problems that have at least k judged samples."""
         n, c = results.counts(self.suite)
         estimates = {}
         for k in self.ks:
@@ -268,21 +268,21 @@ def _refuse_below_one(numbers: Ints, name: str) -> None:
 
 
 def _needed(k: int, tau: Floats) -> Ints:
-    """Say how many of k a share τ is: ⌈τ·k⌉, and 1 at least."""
+    """Return how many of k a share τ is: ⌈τ·k⌉, and 1 at least."""
     if not np.all((tau >= 0) & (tau <= 1)):
         raise ValueError(f"tau must be shares between 0 and 1, but got {tau.tolist()}")
     return np.maximum(np.ceil(tau * k - 1e-9), 1).astype(np.int64)  # 0.3 · 10 is a little more than 3
 
 
 def _upper_tails(n: Ints, c: Ints, k: int, v: Ints) -> Floats:
-    """Give the chance of v or more correct ones among k drawn, shape (P, V)."""
+    """Return the chance of v or more correct ones among k drawn, shape (P, V)."""
     return by_distinct_pair(
         n, c, k, k + 1, v.size, lambda n, c: _hypergeometric_tails(n, c, k)[:, np.minimum(v, k + 1)]
     )
 
 
 def _hypergeometric_tails(n: Ints, c: Ints, k: int) -> Floats:
-    """Give the chance of j or more correct ones among k drawn for j from 0 to k + 1, shape (U, k + 2); all n ≥ k.
+    """Return the chance of j or more correct ones among k drawn for j from 0 to k + 1, shape (U, k + 2); all n ≥ k.
 
     From the ratio of each chance to the one before, so that nothing overflows and no factorial is rounded.
     """

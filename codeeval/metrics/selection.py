@@ -75,7 +75,7 @@ class Evidence:
     suite: str | None = None
 
     def __call__(self, attempt: Attempt) -> Hashable | None:
-        """Give the evidence of all suites or of one; None where a suite showed none."""
+        """Return the evidence of all suites or of one; None where a suite showed none."""
         answers: list[Hashable] = []
         for execution in executions_of(attempt, self.suite):
             if execution.status is Status.PASSED:
@@ -156,7 +156,7 @@ def _majority_wins(
 
 
 def _expected_majority(labels: npt.NDArray[np.int_], passed: npt.NDArray[np.bool_], k: int) -> float:
-    """Give the chance that the majority of k samples drawn in random order is right; label -1 is no vote."""
+    """Return the chance that the majority of k samples drawn in random order is right; label -1 is no vote."""
     voting = labels >= 0
     sizes = np.bincount(labels[voting])  # (G,)
     share = np.bincount(labels[voting], weights=passed[voting]) / np.maximum(sizes, 1)  # (G,)
@@ -167,7 +167,7 @@ def _expected_majority(labels: npt.NDArray[np.int_], passed: npt.NDArray[np.bool
 
 @functools.lru_cache(maxsize=4096)
 def _winning_chances(sizes: tuple[int, ...], n_silent: int, k: int) -> dict[int, float]:
-    """Give the chance that one output of each size gets most votes of k drawn; ties go to either one alike.
+    """Return the chance that one output of each size gets most votes of k drawn; ties go to either one alike.
 
     By generating functions: an output of s samples adds C(s, j) x^j for the j of them that are drawn. For a winner with
     v votes all others have at most v, and each that has v too is marked by y; t of them leave the winner the chance
@@ -191,7 +191,7 @@ def _winning_chances(sizes: tuple[int, ...], n_silent: int, k: int) -> dict[int,
 
 
 def _drawn_at_most(size: int, votes: int, y: Floats) -> Floats:
-    """Give C(size, j) for j up to `votes`, the last one times y, shape (Q, J)."""
+    """Return C(size, j) for j up to `votes`, the last one times y, shape (Q, J)."""
     ways = np.array([math.comb(size, j) for j in range(min(size, votes) + 1)], dtype=np.float64)
     table = np.tile(ways, (y.size, 1))
     if size >= votes:
@@ -247,7 +247,7 @@ class MajorityAtK:
         return max(self.ks)
 
     def __call__(self, results: Results) -> Mapping[str, Estimate]:
-        """Give `maj@k` for every k, over the problems that have at least k judged samples."""
+        """Return `maj@k` for every k, over the problems that have at least k judged samples."""
         problems = [
             ([self.output(attempt) for attempt, _ in found], [passed for _, passed in found])
             for found in judged_by_problem(results, self.suite)
@@ -337,7 +337,7 @@ class BestAtK:
         return max(self.ks)
 
     def __call__(self, results: Results) -> Mapping[str, Estimate]:
-        """Give `best@k` for every k, over the problems that have at least k judged samples."""
+        """Return `best@k` for every k, over the problems that have at least k judged samples."""
         table = np.full((len(results.task_ids), len(self.ks)), np.nan)  # (P, K)
         for row, found in enumerate(judged_by_problem(results, self.suite)):
             if found:
@@ -421,7 +421,7 @@ def agreement_scores(passes: npt.ArrayLike) -> Floats:
 
 
 def _test_matrix(attempts: Sequence[Attempt], suite: str) -> npt.NDArray[np.bool_]:
-    """Say which attempt passed which of the suite's tests, shape (S, T); a test that was not reached is not passed.
+    """Return which attempt passed which of the suite's tests, shape (S, T); a test that was not reached is not passed.
 
     Raises:
         KeyError: an attempt has no such suite.

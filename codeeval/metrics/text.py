@@ -31,7 +31,7 @@ Closeness = Callable[[str, Sequence[str]], float]
 
 
 def completion(attempt: Attempt) -> str:
-    """Give the completion, as the model gave it."""
+    """Return the completion, as the model gave it."""
     return attempt.sample.completion
 
 
@@ -64,7 +64,7 @@ class _Closeness(ScorePerProblem):
 
     @abc.abstractmethod
     def closeness(self) -> Closeness:
-        """Give what says how close a text is to its references; called once for all problems."""
+        """Return what says how close a text is to its references; called once for all problems."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,7 +155,7 @@ class CorpusBLEU(_OfSacrebleu):
         _check_references(self.references)
 
     def __call__(self, results: Results) -> Mapping[str, Estimate]:
-        """Give `corpus-bleu`, over the problems with a reference and an attempt, whether it was judged or not.
+        """Return `corpus-bleu`, over the problems with a reference and an attempt, whether it was judged or not.
 
         Raises:
             MissingExtra: sacrebleu is not installed.
@@ -183,7 +183,7 @@ class CorpusBLEU(_OfSacrebleu):
         }
 
     def _counted(self, results: Results, scorer: Any) -> npt.NDArray[np.float64]:
-        """Give per problem matches and n-grams of orders 1 to 4, and both lengths, shape (P, 10); NaN without text."""
+        """Return matches and n-grams of orders 1 to 4 and both lengths, shape (P, 10); NaN without text."""
         row_by_id = {task_id: row for row, task_id in enumerate(results.task_ids)}
         table = np.full((len(row_by_id), 10), np.nan)
         for attempt in results.attempts:
@@ -252,7 +252,7 @@ def _check_references(references: object) -> None:
 
 
 def _references_of(task_id: str, references: References) -> Sequence[str]:
-    """Give a task's references, none where it is left out.
+    """Return a task's references, none where it is left out.
 
     Raises:
         ValueError: its list of references is empty.

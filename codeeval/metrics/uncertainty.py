@@ -71,7 +71,7 @@ _BLOCK_CELLS = 1 << 18
 
 
 def times_drawn(replicates: int, problems: int, rng: np.random.Generator) -> Floats:
-    """Say how often each replicate holds each problem, shape (B, P): rows are multinomial and sum to P.
+    """Return how often each replicate holds each problem, shape (B, P): rows are multinomial and sum to P.
 
     Counting uniform draws is 15 times as fast as `Generator.multinomial`, which draws a binomial per cell.
     """
@@ -82,7 +82,7 @@ def times_drawn(replicates: int, problems: int, rng: np.random.Generator) -> Flo
 
 
 def clustered_stderr(scores: npt.ArrayLike, clusters: npt.ArrayLike) -> float:
-    """Give the standard error of a mean over problems of which those in one cluster stand or fall together.
+    """Return the standard error of a mean over problems of which those in one cluster stand or fall together.
 
     Args:
         scores: one per problem, shape (P,); NaN where it is undefined: it is left out.

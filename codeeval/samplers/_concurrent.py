@@ -110,7 +110,7 @@ def _call(loop: asyncio.AbstractEventLoop, callback: Callable[[], object]) -> No
 
 
 def _first(error: BaseException) -> BaseException:
-    """Give the error that ended a task group."""
+    """Return the error that ended a task group."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error

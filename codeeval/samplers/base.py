@@ -23,7 +23,7 @@ class Sampler(Protocol):
     """
 
     def sample(self, problems: Sequence[Problem], n: int) -> Iterable[Sample]:
-        """Give `n` samples of each problem, as they come, in any order.
+        """Return `n` samples of each problem, as they come, in any order.
 
         Raises:
             SamplingError: the model or its server failed; says for which task.
@@ -31,6 +31,6 @@ class Sampler(Protocol):
 
 
 def describe(sampler: Sampler) -> dict[str, Any]:
-    """Give what a sampler says of itself, or its class name."""
+    """Return what a sampler says of itself, or its class name."""
     own = getattr(sampler, "describe", None)
     return dict(own()) if callable(own) else {"sampler": type(sampler).__name__}

@@ -17,7 +17,7 @@ class CanonicalSampler:
     fixed_indices = True
 
     def sample(self, problems: Sequence[Problem], n: int) -> Iterator[Sample]:
-        """Give the canonical solutions; see `Sampler.sample`.
+        """Return the canonical solutions; see `Sampler.sample`.
 
         Raises:
             SamplingError: a problem has none; says which, before anything is given.

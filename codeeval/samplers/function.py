@@ -58,7 +58,7 @@ class FunctionSampler:
         self.name = name or _name(function)
 
     def sample(self, problems: Sequence[Problem], n: int) -> Iterator[Sample]:
-        """Give `n` samples of each problem: in order, or, where the function is async, as they come.
+        """Return `n` samples of each problem: in order, or, where the function is async, as they come.
 
         Raises:
             SamplingError: the function raised, or gave something else than text; says for which task. What was
@@ -97,7 +97,7 @@ class FunctionSampler:
         return self._samples(job, answer)
 
     def _question(self, job: _Job) -> Any:
-        """Give what the function is called with."""
+        """Return what the function is called with."""
         questions = [problem if self._pass_problem else problem.prompt for problem, _ in job.wanted]
         return questions if self._batched else questions[0]
 
@@ -141,7 +141,7 @@ class FunctionSampler:
         return SamplingError(f"{self.name} failed for {job}: {type(error).__name__}: {error}{hint}", **job.key)
 
     def _misuse(self, job: _Job, error: AttributeError) -> str:
-        """Say what the function was called with, where it took that for something else."""
+        """Return what the function was called with, where it took that for something else."""
         problems = [problem for problem, _ in job.wanted]
         if self._batched and isinstance(error.obj, list) and error.obj == self._question(job):
             return "; with batched=True the function is called with a list"
@@ -159,7 +159,7 @@ class _Job:
 
     @property
     def key(self) -> dict[str, Any]:
-        """Give the task and index for an error, where the call is about one sample."""
+        """Return the task and index for an error, where the call is about one sample."""
         if len(self.wanted) > 1:
             return {}
         ((problem, index),) = self.wanted
@@ -171,7 +171,7 @@ class _Job:
 
 
 def _each(batches: Generator[list[Sample], None, None]) -> Iterator[Sample]:
-    """Give the samples of batches; closing it ends the work on them."""
+    """Yield the samples of batches; closing it ends the work on them."""
     with contextlib.closing(batches):
         for batch in batches:
             yield from batch

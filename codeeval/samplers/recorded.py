@@ -58,7 +58,7 @@ class RecordedSampler:
             raise unknown_task(f"{self._label}, {plural(len(unknown), 'unknown task')}", unknown[0], task_ids, hint)
 
     def n_available(self, problems: Sequence[Problem]) -> int:
-        """Give the largest number of samples that any of the problems has.
+        """Return the largest number of samples that any of the problems has.
 
         Raises:
             SamplingError: a row can't be used; says which and why.
@@ -67,7 +67,7 @@ class RecordedSampler:
         return max((len(samples_by_id.get(problem.task_id, ())) for problem in problems), default=0)
 
     def sample(self, problems: Sequence[Problem], n: int) -> Iterator[Sample]:
-        """Give the first `n` samples of each problem by index, or as many as there are; see `Sampler.sample`.
+        """Return the first `n` samples of each problem by index, or as many as there are; see `Sampler.sample`.
 
         Raises:
             SamplingError: a row can't be used or its task is unknown, or there is none at all; says which and why.

@@ -21,7 +21,7 @@ class Channel:
         self._received = bytearray()
 
     def fileno(self) -> int:
-        """Give the descriptor, to be waited on."""
+        """Return the descriptor, to be waited on."""
         return self._socket.fileno()
 
     def close(self) -> None:

@@ -55,7 +55,7 @@ GUARANTEES: dict[str, Guarantee] = {
 
 
 def held_by(name: str, layers: Mapping[str, str]) -> tuple[str, ...] | None:
-    """Give the layers that hold a guarantee among those in force: all ways together; None where it is not held."""
+    """Return the layers that hold a guarantee among those in force: all ways together; None where it is not held."""
     ways = [way for way in GUARANTEES[name].ways if all(layer in layers for layer in way)]
     return tuple(dict.fromkeys(layer for way in ways for layer in way)) if ways else None
 
@@ -74,7 +74,7 @@ class Report:
         return not self.missing
 
     def rows(self) -> list[tuple[str, str, str]]:
-        """Give (guarantee, `yes` or `NO`, by what or why not), in order of importance."""
+        """Return (guarantee, `yes` or `NO`, by what or why not), in order of importance."""
         found = []
         for name in GUARANTEES:
             if name in self.held:
@@ -99,7 +99,7 @@ class Report:
 
 
 def report_on(layers: Mapping[str, str], missing: Mapping[str, str]) -> Report:
-    """Give the report on a worker.
+    """Return the report on a worker.
 
     Args:
         layers: those in force.
@@ -117,7 +117,7 @@ def report_on(layers: Mapping[str, str], missing: Mapping[str, str]) -> Report:
 
 
 def reasons(guarantees: Iterable[str], layers: Mapping[str, str], missing: Mapping[str, str]) -> str:
-    """Say why the layers that could hold guarantees are not there; those with the same reason together.
+    """Return why the layers that could hold guarantees are not there; those with the same reason together.
 
     Args:
         guarantees: names.

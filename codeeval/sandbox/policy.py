@@ -66,7 +66,7 @@ class Sandbox:
 
 
 def checked(sandbox: Sandbox | None) -> Sandbox:
-    """Give a sandbox, the default one for None.
+    """Return a sandbox, the default one for None.
 
     Raises:
         TypeError: it is no `Sandbox`; says what to write.

@@ -178,7 +178,7 @@ class Worker:
         self.process.returncode = 0  # else its destructor would complain about, or reap, somebody else's child
 
     def autopsy(self) -> tuple[int | None, str]:
-        """Give its exit code, and say how it ended and what it last wrote to stderr."""
+        """Return its exit code, and say how it ended and what it last wrote to stderr."""
         try:
             code = self.process.wait(timeout=5)
         except subprocess.TimeoutExpired:

@@ -33,7 +33,7 @@ class Task(Protocol):
         """The language that it wants."""
 
     def assemble(self, code: str) -> str:
-        """Give the program for an answer's code; see `Problem.assemble`."""
+        """Return the program for an answer's code; see `Problem.assemble`."""
 
 
 class Suite(abc.ABC):

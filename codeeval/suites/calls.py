@@ -102,7 +102,7 @@ class CallSuite(Suite):
         return Strength.VALUES_OUT
 
     def program(self, code: str, *, problem: Task, limits: Limits) -> Program:
-        """Give the program that judges `code`; see `Suite.program`."""
+        """Return the program that judges `code`; see `Suite.program`."""
         check = Check(
             kind="calls",
             strength=self.strength,
@@ -144,7 +144,7 @@ def packed(what: str, values: Iterable[Any]) -> str:
 
 
 def decimal_limits(limits_s: float | Sequence[float], n_tests: int) -> tuple[float, ...]:
-    """Give limits of tests in the shortest form.
+    """Return limits of tests in the shortest form.
 
     Raises:
         ValueError: one is not positive, or there is neither one nor one for each test.

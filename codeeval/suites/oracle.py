@@ -50,7 +50,7 @@ class Oracle:
 
     @classmethod
     def of(cls, oracle: Oracle | str) -> Oracle:
-        """Give the oracle that is meant by its name or itself."""
+        """Return the oracle that is meant by its name or itself."""
         return oracle if isinstance(oracle, Oracle) else cls(name=oracle)
 
     @classmethod
@@ -113,7 +113,7 @@ def _binds_check(node: ast.FunctionDef | ast.Assign) -> bool:
 
 
 def _source_of(check: Callable[..., bool]) -> str:
-    """Give the text of a function that stands on its own."""
+    """Return the text of a function that stands on its own."""
     if not inspect.isfunction(check) or check.__name__ == "<lambda>":
         raise InvalidProblem(f"a checker must be a function made by def, or its source text, but got {check!r}")
     if check.__closure__:

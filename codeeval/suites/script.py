@@ -133,7 +133,7 @@ class ScriptSuite(Suite):
         return suite
 
     def program(self, code: str, *, problem: Task, limits: Limits) -> Program:
-        """Give the program that judges `code`; see `Suite.program`."""
+        """Return the program that judges `code`; see `Suite.program`."""
         check = Check(
             kind="script",
             strength=self.strength,
@@ -333,7 +333,7 @@ def _read_names(source: str) -> set[str]:
 
 
 def _bindings(node: ast.AST) -> Iterator[str]:
-    """Give the names that a statement binds in the scope that it stands in."""
+    """Yield the names that a statement binds in the scope that it stands in."""
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         yield node.name
         return
@@ -352,7 +352,7 @@ def _bindings(node: ast.AST) -> Iterator[str]:
 
 
 def _free_names(source: str) -> set[str]:
-    """Give the global names that a program reads but neither binds at its top level nor finds among the builtins."""
+    """Return the global names that a program reads but neither binds at its top level nor finds among the builtins."""
     import symtable
 
     with _quietly():

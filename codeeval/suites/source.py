@@ -128,7 +128,7 @@ class SourceSuite(Suite):
         return Strength.SAME_BOX
 
     def program(self, code: str, *, problem: Task, limits: Limits) -> Program:
-        """Give the program that judges `code`; see `Suite.program`."""
+        """Return the program that judges `code`; see `Suite.program`."""
         limits = dataclasses.replace(
             limits, processes=max(limits.processes, self.processes), threads=max(limits.threads, self.threads)
         )
@@ -168,7 +168,7 @@ class SourceSuite(Suite):
         }
 
     def _text(self, candidate: str) -> str:
-        """Give the main file of a candidate, which either continues the prompt or is a whole program."""
+        """Return the main file of a candidate, which either continues the prompt or is a whole program."""
         if self.prompt and not candidate.startswith(self.prompt):
             return beside(
                 candidate, self.tests, prompt=self.prompt, entry_point=self.entry_point, language=self.language
@@ -184,7 +184,7 @@ class SourceSuite(Suite):
 
 
 def proof_of(tests: str) -> str:
-    """Give the line that shows that these tests are through: no program prints it by accident."""
+    """Return the line that shows that these tests are through: no program prints it by accident."""
     return "tests-are-through-" + hashlib.sha256(tests.encode("utf-8", "surrogatepass")).hexdigest()[:24]
 
 

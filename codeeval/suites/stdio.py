@@ -87,7 +87,7 @@ class StdioSuite(Suite):
         return Strength.VALUES_OUT
 
     def program(self, code: str, *, problem: Task, limits: Limits) -> Program:
-        """Give the program that judges `code`; see `Suite.program`."""
+        """Return the program that judges `code`; see `Suite.program`."""
         code = problem.assemble(code)
         main, protocol = MAIN, "default"
         if limits.stdout_bytes < self.stdout_bytes:

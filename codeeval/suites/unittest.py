@@ -73,7 +73,7 @@ class UnittestSuite(Suite):
         return Strength.SAME_BOX
 
     def program(self, code: str, *, problem: Task, limits: Limits) -> Program:
-        """Give the program that judges `code`; see `Suite.program`."""
+        """Return the program that judges `code`; see `Suite.program`."""
         check = Check(
             kind="unittest",
             strength=self.strength,
@@ -93,7 +93,7 @@ class UnittestSuite(Suite):
 
 @functools.lru_cache(maxsize=4096)
 def _tests_of(source: str, wanted: tuple[str, ...] | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Give the tests, and those of them that may be skipped or are expected to fail."""
+    """Return the tests, and those of them that may be skipped or are expected to fail."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -128,7 +128,7 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def _methods(node: ast.ClassDef, classes: Mapping[str, ast.ClassDef]) -> dict[str, _Function]:
-    """Give a class' tests by name, with those of its bases in the same source."""
+    """Return a class' tests by name, with those of its bases in the same source."""
     methods: dict[str, _Function] = {}
     for base in reversed(node.bases):
         if isinstance(base, ast.Name) and base.id in classes and base.id != node.name:
@@ -149,7 +149,7 @@ def _is_test(node: ast.AST) -> bool:
 
 
 def _same_scope(node: ast.AST) -> Iterator[ast.AST]:
-    """Give the nodes of a statement that are executed in the scope that it stands in."""
+    """Yield the nodes of a statement that are executed in the scope that it stands in."""
     yield node
     if not isinstance(node, _Function | ast.ClassDef | ast.Lambda):
         for child in ast.iter_child_nodes(node):
@@ -157,7 +157,7 @@ def _same_scope(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _is_test_case(node: ast.ClassDef, classes: Mapping[str, ast.ClassDef]) -> bool:
-    """Say whether a class derives from one that is called a test case, and has tests."""
+    """Return whether a class derives from one that is called a test case, and has tests."""
     for base in node.bases:
         name = base.attr if isinstance(base, ast.Attribute) else base.id if isinstance(base, ast.Name) else ""
         known = classes.get(name)

@@ -1,4 +1,4 @@
-"""Faults of ours, made on purpose: each is told as ours, with its cause, after a second try, and is never a verdict."""
+"""Infrastructure errors, made on purpose: each is reported with its cause after a second try and is never a verdict."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def test_a_worker_out_of_descriptors_gives_no_verdict_and_makes_way_for_another(
 
 
 def keeper_of(executor: LocalExecutor) -> int:
-    """Give the pid of the first process of the namespace in which a worker's single processes are born."""
+    """Return the pid of the first process of the namespace in which a worker's single processes are born."""
     zygote = facts(executor, "zygote_pid")
     children = Path(f"/proc/{zygote}/task/{zygote}/children").read_text().split()
     if len(children) != 1:

@@ -217,7 +217,7 @@ RIGHT_NULLS = Path(__file__).with_name("infilling_null_answers.json")
 
 
 def null_answers(problem: ce.Problem, kind: str) -> Iterator[str]:
-    """Give the null answers in the form of the set's answers, as they stand, and the prompt alone."""
+    """Yield the null answers in the form of the set's answers, as they stand, and the prompt alone."""
     yield ""
     for text in NULLS.values():
         if kind == "gap":

@@ -125,7 +125,7 @@ NULLS = ("pass", "return None", "import sys; sys.exit(0)", "import os; os._exit(
 
 
 def null_answers(name: str, entry_point: str) -> Iterable[str]:
-    """Give the prompt alone, and null answers as they stand and in the form that the set asks for."""
+    """Yield the prompt alone, and null answers as they stand and in the form that the set asks for."""
     yield ""
     for text in NULLS:
         yield text

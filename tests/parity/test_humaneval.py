@@ -44,7 +44,7 @@ def rows(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def differences(results: ce.Results, recorded: dict[tuple[str, int], bool]) -> list[str]:
-    """Say where a verdict is another than the recorded one, or where there is none."""
+    """Return where a verdict is another than the recorded one, or where there is none."""
     found = []
     assert {(a.sample.task_id, a.sample.index) for a in results} == set(recorded)
     for attempt in results:
@@ -94,7 +94,7 @@ def test_qwen_has_the_base_verdicts_that_evalplus_recorded(problems: ce.ProblemS
 def codegen(
     problems: ce.ProblemSet, data_dir: Path, keep: slice
 ) -> tuple[list[ce.Sample], dict[tuple[str, int], bool]]:
-    """Give CodeGen's samples with these indices, and their recorded verdicts."""
+    """Return CodeGen's samples with these indices, and their recorded verdicts."""
     sampler = ce.RecordedSampler(data_dir / CODEGEN / "humaneval-n100-temp0.8.samples.jsonl.gz")
     wanted = range(100)[keep]
     samples = [s for s in sampler.sample(problems, 100) if s.index in wanted]

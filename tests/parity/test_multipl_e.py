@@ -59,7 +59,7 @@ def load(data_dir: Path, language: str, protocol: str = "multipl-e") -> ce.Probl
 
 
 def recorded(data_dir: Path, language: str) -> tuple[list[ce.Sample], dict[str, dict[str, Any]]]:
-    """Give the model's completions, uncut, and what the published judge says of each."""
+    """Return the model's completions, uncut, and what the published judge says of each."""
     stem = data_dir / "recorded" / "qwen2.5-coder-1.5b-base" / "multipl-e" / f"humaneval-{language}"
     samples = [
         ce.Sample(task_id=row["task_id"], completion=row["wholecode"].removeprefix(row["prompt"]))

@@ -36,7 +36,7 @@ def cases() -> list[dict[str, Any]]:
 
 
 def answers() -> list[dict[str, Any]]:
-    """Give the cases in which code must be taken out of an answer first."""
+    """Return the cases in which code must be taken out of an answer first."""
     if not CASES.is_file():
         return []
     rows = [json.loads(line) for line in CASES.read_text(encoding="utf-8").splitlines()]

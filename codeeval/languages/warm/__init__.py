@@ -76,7 +76,7 @@ SERVICES: Mapping[str, Service] = MappingProxyType(
 
 
 def recipe(name: str, words: Mapping[str, str], identity: str) -> dict[str, Any] | None:
-    """Give what a judge needs to use a warm compiler, as plain data; None where there is none here.
+    """Return what a judge needs to use a warm compiler, as plain data; None where there is none here.
 
     Args:
         name: as in `Language.warm`.
@@ -105,7 +105,7 @@ def recipe(name: str, words: Mapping[str, str], identity: str) -> dict[str, Any]
 
 
 def digest(name: str) -> str:
-    """Give a digest of all that a warm compiler is made of but the toolchain; empty where there is none."""
+    """Return a digest of all that a warm compiler is made of but the toolchain; empty where there is none."""
     if name in HEADERS:
         return hashlib.sha256((_HERE / "headers.py").read_bytes()).hexdigest()  # which also says who gets one
     if name not in SERVICES:

@@ -44,7 +44,7 @@ class PreparedHeader:
     "The command that prepares `{name}` as `{prepared}`; it has the words of the language's record."
 
     def part(self, source: str) -> Part | None:
-        """Say which part of it a program may be given."""
+        """Return which part of it a program may be given."""
         if not begins_with(source, self.header, self.harmless):
             return None
         included = (match[1].strip() for match in _INCLUDE.finditer(source))
@@ -54,17 +54,17 @@ class PreparedHeader:
         return "common" if is_plain and all(_uncommented(name) in known for name in included) else "whole"
 
     def without_rare(self, text: str) -> str:
-        """Give the header's text without the rare ones."""
+        """Return the header's text without the rare ones."""
         names = "|".join(map(re.escape, self.rare))
         return re.sub(rf"^[ \t]*#[ \t]*include[ \t]*<(?:{names})>.*\n", "", text, flags=re.MULTILINE)
 
     def fits(self, build: Sequence[str]) -> bool:
-        """Say whether a command compiles as the header is prepared: any other option could make it another language."""
+        """Return whether a command compiles as the header is prepared: another option could change the language."""
         output = build.index("-o") if "-o" in build else len(build)
         return [word for at, word in enumerate(build) if word.startswith("-") and at != output] == [self.standard]
 
     def flags(self, folder: str, *, is_common: bool) -> list[str]:
-        """Give what the compiler is told in addition, where the header is prepared in this directory."""
+        """Return what the compiler is told in addition, where the header is prepared in this directory."""
         # What the program includes itself would bring what the common header lacks.
         return ["-include", f"{folder}/{NAME}", *(["-isystem", f"{folder}/{READ}"] if is_common else [])]
 
@@ -94,7 +94,7 @@ _RESERVED = re.compile(
 
 
 def begins_with(source: str, header: str, harmless: Collection[str]) -> bool:
-    """Say whether a program includes a header before it holds any code.
+    """Return whether a program includes a header before it holds any code.
 
     Args:
         source: the program.

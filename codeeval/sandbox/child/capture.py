@@ -55,7 +55,7 @@ _MOST_BITS = 10_000
 
 
 def _ids(*kinds: type) -> FrozenSet[int]:
-    """Give the identities of types, by which they are looked up: a class may say that it equals and hashes as int."""
+    """Return the identities of types, by which they are looked up: a class may say that it equals and hashes as int."""
     return frozenset(map(id, kinds))
 
 
@@ -260,7 +260,7 @@ _FREE = frozenset({"maxDiff", "longMessage", "_classSetupFailed", "tearDown_exce
 
 
 def data_of(args: Tuple[Any, ...], kwargs: Dict[str, Any], n_operands: int, left: List[int]) -> Optional[List[Any]]:
-    """Give operands as the codec's data, positional and named, or None where one of them is no data, or too long."""
+    """Return operands as the codec's data, positional and named, or None where one of them is no data, or too long."""
     operands = list(args[:n_operands])
     named = {name: value for name, value in kwargs.items() if name != "msg"} if kwargs else {}
     if n_operands == 3 and len(args) > 4:
@@ -283,7 +283,7 @@ def _refuse(value: Any) -> int:
 
 
 def _size_of(values: List[Any]) -> int:
-    """Give how many items, characters and bytes these values have, or -1 where one is no data."""
+    """Return how many items, characters and bytes these values have, or -1 where one is no data."""
     size = 0
     for _ in range(_DEPTH):
         inner: List[Any] = []

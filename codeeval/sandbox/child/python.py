@@ -414,7 +414,7 @@ class _Child:
         return self.namespace[name]
 
     def describe(self, name: str) -> List[Any]:
-        """Say what the candidate's module has under a name that the tests read."""
+        """Return what the candidate's module has under a name that the tests read."""
         if name not in self.namespace:
             return ["missing"]
         value = self.namespace[name]
@@ -550,7 +550,7 @@ def _flush() -> None:
 
 
 def _exit_code(code: Any) -> int:
-    """Give the exit code that Python gives to what `sys.exit` was called with."""
+    """Return the exit code that Python gives to what `sys.exit` was called with."""
     if code is None:
         return 0
     if isinstance(code, int):

@@ -34,7 +34,7 @@ class Note:
         self.memory[:5] = b"\1" + status.to_bytes(4, "little")
 
     def take(self) -> Optional[int]:
-        """Give what was noted, and the memory back; None where the candidate's process was still there."""
+        """Return what was noted, and the memory back; None where the candidate's process was still there."""
         status = int.from_bytes(self.memory[1:5], "little") if self.memory[0] else None
         self.memory.close()
         return status

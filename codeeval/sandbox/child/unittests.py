@@ -129,7 +129,7 @@ def _suite(child: "_Child", watch: "_Watch", source: str, names: List[str], code
 
 
 def _account(child: "_Child", capture: Capture) -> "unittest.TestResult":
-    """Give a result that tells the judge of each test as soon as it is over."""
+    """Return a result that tells the judge of each test as soon as it is over."""
     import unittest
 
     take = capture.take
@@ -180,7 +180,7 @@ def _account(child: "_Child", capture: Capture) -> "unittest.TestResult":
 
 
 def _described(err: Any) -> Tuple[str, str]:
-    """Give an exception's type and its traceback without unittest's own frames."""
+    """Return an exception's type and its traceback without unittest's own frames."""
     kind, value, trace = err
     name = getattr(kind, "__name__", "Exception")
     try:

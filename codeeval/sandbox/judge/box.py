@@ -91,7 +91,7 @@ class Bounds(NamedTuple):
 
 
 def bounds(limits: Dict[str, Any], has_reaper: bool) -> Bounds:
-    """Give what limits come to; where the first process is ours (`child.reaper`), that is one more."""
+    """Return what limits come to; where the first process is ours (`child.reaper`), that is one more."""
     return Bounds(
         memory_bytes=int(min(limits["memory_bytes"], _MAX_BYTES)),
         processes=limits["processes"] + has_reaper,
@@ -299,7 +299,7 @@ class Box:
                 return message
 
     def take(self) -> Optional[List[Any]]:
-        """Give the child's next message if all of it is here."""
+        """Return the child's next message if all of it is here."""
         return self._message(self.received)
 
     def receive_ahead(self) -> Optional[List[Any]]:
@@ -519,7 +519,7 @@ class Box:
         return time.process_time() - self.judge_began_s
 
     def clock(self) -> float:
-        """Give the CPU seconds of the child, or of all its processes where it may have several."""
+        """Return the CPU seconds of the child, or of all its processes where it may have several."""
         if self.max_processes == 1:
             (cpu_s,) = self._order(b"C", orders.CLOCK)
             return float(cpu_s)
@@ -529,7 +529,7 @@ class Box:
         return usage.cpu_s
 
     def usage(self) -> Usage:
-        """Give what all processes of the job have used."""
+        """Return what all processes of the job have used."""
         used = Usage(*self._order(b"T", orders.TREE))
         if self.group is not None and self.group_began_s:
             # Of a process that nobody waits for, as who ignores SIGCHLD does not, only the group knows once it is gone.
@@ -540,7 +540,7 @@ class Box:
         return used
 
     def _order(self, order: bytes, form: struct.Struct) -> Tuple[Any, ...]:
-        """Give the zygote an order and take its answer."""
+        """Return the zygote an order and take its answer."""
         try:
             self.zygote.channel.send(order)
             answer = self.zygote.channel.recv(64)

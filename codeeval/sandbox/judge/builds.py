@@ -74,7 +74,7 @@ class BuildCache:
         self._builds: "collections.OrderedDict[str, Build]" = collections.OrderedDict()
 
     def get(self, key: str) -> Optional[Build]:
-        """Give a build, which then counts as the latest; its time was spent for an earlier program."""
+        """Return a build, which then counts as the latest; its time was spent for an earlier program."""
         build = self._builds.get(key)
         if build is not None:
             self._builds.move_to_end(key)
@@ -165,7 +165,7 @@ class Builder:
         self.builds.drop(_key(program, recipe, argv))
 
     def built(self, program: Dict[str, Any], recipe: Dict[str, Any], argv: List[str]) -> Tuple[Build, bool]:
-        """Give a program's build, and whether it was made now."""
+        """Return a program's build, and whether it was made now."""
         key = _key(program, recipe, argv)
         build = self.builds.get(key)
         if build is not None:

@@ -90,7 +90,7 @@ def load_values(text: str) -> List[Any]:
 
 
 def _read(text: str) -> Tuple[Any, List[Any]]:
-    """Give values as they are written down, and as they are."""
+    """Return values as they are written down, and as they are."""
     written = json.loads(text)
     if type(written) is not list:
         raise ValueError("a list of values is wanted")
@@ -98,12 +98,12 @@ def _read(text: str) -> Tuple[Any, List[Any]]:
 
 
 def _is_tagged(text: str) -> bool:
-    """Say whether there may be anything in a text of values that isn't JSON's own: lists, and what they hold."""
+    """Return whether there may be anything in a text of values that isn't JSON's own: lists, and what they hold."""
     return "{" in text
 
 
 def load_checker(source: str) -> Callable[[Any, Any, Any], bool]:
-    """Give the function `check(inputs, expected, answer)` of a checker's source text."""
+    """Return the function `check(inputs, expected, answer)` of a checker's source text."""
     namespace: Dict[str, Any] = {"__name__": "checker"}
     exec(compile(source, "<checker>", "exec", dont_inherit=True), namespace)
     check = namespace["check"]
@@ -306,7 +306,7 @@ class _Sitting:
             self.mark, self.mark_cpu_s, self.mark_s, self.mark_waited_s = mark, cpu_s, now, self.waited_s
 
     def blame(self, message: str) -> str:
-        """Say what ended the child, and in which test."""
+        """Return what ended the child, and in which test."""
         if not self.has_begun:
             return message
         if self.is_late:

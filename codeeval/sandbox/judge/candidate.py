@@ -169,7 +169,7 @@ class Candidate:
         return self.check(box.receive(), expects)
 
     def check(self, reply: List[Any], expects: Tuple[str, ...]) -> List[Any]:
-        """Give a reply that was expected; raise what any other says."""
+        """Return a reply that was expected; raise what any other says."""
         self.box.heard = True
         if len(reply) != _LENGTHS.get(reply[0]):
             self.box.stop(violation="sent a damaged message")

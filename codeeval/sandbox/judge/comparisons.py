@@ -89,7 +89,7 @@ _CONTAINERS = (list, tuple, set, frozenset, dict)
 
 
 def is_nan_free(value: Any) -> bool:
-    """Say whether there is no nan in a value built of Python's own types."""
+    """Return whether there is no nan in a value built of Python's own types."""
     kind = type(value)
     if kind is float or kind is complex:
         return bool(value == value)  # nan alone differs from itself

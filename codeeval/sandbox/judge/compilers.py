@@ -113,7 +113,7 @@ class Compilers:
             self._end(key, "")
 
     def reserve(self) -> Tuple[int, int]:
-        """Give the bytes and the tasks that those which run may take of what the worker's control group has."""
+        """Return the bytes and the tasks that those which run may take of what the worker's control group has."""
         running = self._running.values()
         return sum(c.memory_bytes for c in running), sum(c.threads + 1 for c in running)
 
@@ -253,7 +253,7 @@ class _Compiler:
             raise _Broken("took too much CPU time")
 
     def _look(self) -> Tuple[float, int]:
-        """Give the compiler's CPU seconds and resident bytes."""
+        """Return the compiler's CPU seconds and resident bytes."""
         try:
             self.zygote.channel.send(orders.SLOT.pack(b"S", self.slot))
             answer = self.zygote.channel.recv(64)

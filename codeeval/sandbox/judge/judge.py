@@ -260,21 +260,21 @@ class Judge:
         return row
 
     def _is_memory_kill(self, box: Box, wait_status: int) -> bool:
-        """Say whether the kernel has ended the child because the job's processes together held too much."""
+        """Return whether the kernel has ended the child because the job's processes together held too much."""
         killed = os.WIFSIGNALED(wait_status) and os.WTERMSIG(wait_status) == signal.SIGKILL and "hung_up" in box.facts
         if not (killed or box.limits["processes"] > 1):
             return False
         return self.has_new_memory_kills() and killed
 
     def has_new_memory_kills(self) -> bool:
-        """Say whether the kernel has ended a process, since the last time, because all together held too much."""
+        """Return whether the kernel has ended a process, since the last time, because all together held too much."""
         if self.group is None:
             return False
         before, self.memory_kills = self.memory_kills, self.group.kills()
         return self.memory_kills > before
 
     def _is_machine_kill(self, box: Box, wait_status: int, peak_bytes: int) -> bool:
-        """Say whether the kernel has likely ended the child because the machine had no memory left.
+        """Return whether the kernel has likely ended the child because the machine had no memory left.
 
         It does not say whom it has killed, but a program that holds half of what it may is the likely cause.
         """
@@ -282,7 +282,7 @@ class Judge:
         return killed and self.machine.has_killed() and 2 * peak_bytes < box.limits["memory_bytes"]
 
     def _unmet(self, program: Dict[str, Any]) -> str:
-        """Say which limit asks for something that can't be given safely here."""
+        """Return which limit asks for something that can't be given safely here."""
         layers, limits = self.zygote.layers, program["limits"]
         if program.get("recipe") and program["check"]["kind"] not in ("language", "stdio"):
             return "tests of the kind %r are for Python alone" % program["check"]["kind"]

@@ -19,7 +19,7 @@ class Machine:
         self.kills = self._count_kills()
 
     def waited_s(self) -> float:
-        """Give the time for which this process has been ready to run and had no core."""
+        """Return the time for which this process has been ready to run and had no core."""
         try:
             return int(os.pread(self.schedule, 100, 0).split()[1]) / 1e9
         except (OSError, IndexError, ValueError):
@@ -33,7 +33,7 @@ class Machine:
             return 0
 
     def has_killed(self) -> bool:
-        """Say whether the kernel has killed any process for want of memory since this was asked last."""
+        """Return whether the kernel has killed any process for want of memory since this was asked last."""
         before, self.kills = self.kills, self._count_kills()
         return self.kills > before
 

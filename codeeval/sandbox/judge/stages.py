@@ -58,14 +58,14 @@ class Stage:
         self.is_memory_kill = boxes.has_new_memory_kills()
 
     def text(self, fd: int) -> Tuple[str, bool]:
-        """Give what is kept of an output, and whether that is all."""
+        """Return what is kept of an output, and whether that is all."""
         box = self.box
         kept, tail = bytes(box.output[fd]), bytes(box.tails[fd])
         is_whole = box.written[fd] == len(kept) + len(tail)
         return (kept + (b"" if is_whole else b"\n") + tail).decode("utf-8", "replace"), is_whole
 
     def verdict(self, name: str, ending: Dict[str, Any], proof: str = "") -> Verdict:
-        """Give (status, one line); see `judge.status`."""
+        """Return (status, one line); see `judge.status`."""
         box = self.box
         if box.stopped and not box.facts.get("hung_up"):
             facts = Facts(
@@ -107,7 +107,7 @@ class Stage:
         return status, message
 
     def row(self, status: str, message: str) -> Dict[str, Any]:
-        """Give this stage as `Execution.to_dict` would."""
+        """Return this stage as `Execution.to_dict` would."""
         box = self.box
         row: Dict[str, Any] = {
             "status": status,

@@ -78,7 +78,7 @@ class Facts(NamedTuple):
 
 
 def classify(facts: Facts) -> Verdict:
-    """Give (status, one line that says what happened)."""
+    """Return (status, one line that says what happened)."""
     if facts.start_errno:
         return Status.SANDBOX_ERROR, "the child could not be started: %s" % os.strerror(abs(facts.start_errno))
     if facts.output_exceeded:
@@ -162,7 +162,7 @@ class CommandEnd(NamedTuple):
 
 
 def classify_command(end: CommandEnd, ending: Dict[str, Any], proof: str = "") -> Verdict:
-    """Give (status, one line that says what happened).
+    """Return (status, one line that says what happened).
 
     A build that succeeds has passed.
 
@@ -214,7 +214,7 @@ def _memory_pattern(end: CommandEnd, ending: Dict[str, Any]) -> str:
 
 
 def _holds(end: CommandEnd, ending: Dict[str, Any]) -> bool:
-    """Say whether nothing that is known fails a command that was ended by no signal."""
+    """Return whether nothing that is known fails a command that was ended by no signal."""
     if end.wait_status and (ending["exit_code"] or end.stage == "build"):
         return False
     if end.stage == "build":
@@ -223,7 +223,7 @@ def _holds(end: CommandEnd, ending: Dict[str, Any]) -> bool:
 
 
 def _held(end: CommandEnd, ending: Dict[str, Any], proof: str) -> Verdict:
-    """Give the verdict on a command that nothing fails: a pass, unless something is missing or can't be known."""
+    """Return the verdict on a command that nothing fails: a pass, unless something is missing or can't be known."""
     if end.stage == "build":
         return Status.PASSED, ""
     rules = ((ending["failed_stdout"], end.is_stdout_whole), (ending["failed_stderr"], end.is_stderr_whole))
@@ -238,7 +238,7 @@ def _held(end: CommandEnd, ending: Dict[str, Any], proof: str) -> Verdict:
 
 
 def telling_line(end: CommandEnd, wanted: str = "") -> str:
-    """Give the line of its output that says best what went wrong: the first about an error, or else the last."""
+    """Return the line of its output that says best what went wrong: the first about an error, or else the last."""
     for text in (end.stderr, end.stdout):
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         for pattern in (wanted, *_TELLING):

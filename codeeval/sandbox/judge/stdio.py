@@ -78,7 +78,7 @@ class _Run:
         return b"" if self.box is None else bytes(self.box.output[self.box.out])
 
     def verdict(self, row: Dict[str, Any]) -> Verdict:
-        """Say how the run itself ended; whether its output is right is another question."""
+        """Return how the run itself ended; whether its output is right is another question."""
         box, code = self.box, row.get("exit_code")
         if code is None or box is None or row["status"] not in (Status.EARLY_EXIT, Status.PASSED):
             return row["status"], row.get("message", "")
@@ -96,7 +96,7 @@ class _Run:
 
 
 def _rule(boxes: Boxes, program: Dict[str, Any], check: Dict[str, Any]) -> Callable[[bytes, bytes, bytes], Verdict]:
-    """Give the function that says of a test's output whether it is right: (stdin, expected, stdout) → verdict."""
+    """Return the function that says of a test's output whether it is right: (stdin, expected, stdout) → verdict."""
     name, parameters = check["comparison"], check["parameters"]
     if name == "program":
         return lambda stdin, wanted, output: _ask_program(boxes, program, check, (stdin, wanted, output))

@@ -74,7 +74,7 @@ _asserts: Dict[str, List[Tuple[int, int, str]]] = {}
 
 
 def _statement_at(source: str, line: int) -> str:
-    """Give the test statement at a line; parsed once per text, since most failures share few tests."""
+    """Return the test statement at a line; parsed once per text, since most failures share few tests."""
     if source not in _asserts:
         import ast  # as in `texts`
 

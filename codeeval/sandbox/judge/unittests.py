@@ -70,7 +70,7 @@ def conduct(box: Box, check: Dict[str, Any], program: Dict[str, Any]) -> None:
 
 
 def rows(account: Dict[str, List[Any]], names: List[str]) -> List[List[Any]]:
-    """Give what is known of each test as an execution's `tests`."""
+    """Return what is known of each test as an execution's `tests`."""
     found = []
     for name in names:
         passed, text = account.get(name, (False, NO_VERDICT))
@@ -132,7 +132,7 @@ def _decide(box: Box, account: Dict[str, List[Any]], names: List[str], error_typ
 
 
 def _line_of(text: str, error_type: str) -> str:
-    """Give the line of a traceback that names the exception, whose own text may have many."""
+    """Return the line of a traceback that names the exception, whose own text may have many."""
     lines = text.strip().splitlines() or ["failed"]
     for line in reversed(lines):
         if error_type and line.partition(":")[0].rpartition(".")[2] == error_type:

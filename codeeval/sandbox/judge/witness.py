@@ -507,7 +507,7 @@ def _require(body: List[ast.stmt], self_name: str, places: List[Place]) -> bool:
 
 
 def _uncaught(body: Sequence[ast.AST], self_name: str) -> Iterator[Place]:
-    """Give the assertions whose failure nothing in the test can catch."""
+    """Yield the assertions whose failure nothing in the test can catch."""
     for node in body:
         if isinstance(node, _SCOPES):
             continue

@@ -29,7 +29,7 @@ class Zygote:
         self.is_settled = is_settled
 
     def take_process(self) -> int:
-        """Give a descriptor of the process that was just started to become a command; -1 where it wasn't.
+        """Return a descriptor of the process that was just started to become a command; -1 where it wasn't.
 
         Raises:
             OSError: the zygote is gone.
@@ -41,7 +41,7 @@ class Zygote:
 
 
 def can_serve(zygote: Zygote) -> bool:
-    """Say whether warm compilers can be had.
+    """Return whether warm compilers can be had.
 
     Each takes a file system of its own, must be ended with certainty, and must not be taken for a program's process.
     """

@@ -167,14 +167,14 @@ class Group:
             pass
 
     def _held_bytes(self) -> int:
-        """Give the memory that everything in the group holds; 0 where it can't be read."""
+        """Return the memory that everything in the group holds; 0 where it can't be read."""
         try:
             return int(os.pread(self._held, 100, 0))
         except (OSError, ValueError):
             return 0
 
     def _used_bytes(self) -> int:
-        """Give the same without the pages of files, which stay for whoever reads them next and never kill anybody."""
+        """Return the same without the pages of files, which stay for whoever reads them next and never kill anybody."""
         try:
             lines = os.pread(self._stat, 1 << 14, 0).decode("ascii", "replace").splitlines()
             files = sum(int(line.split()[1]) for line in lines if line.startswith(_FILE_PAGES))
@@ -184,7 +184,7 @@ class Group:
         return self._held_bytes() - max(0, files - shared)
 
     def cpu_s(self) -> float:
-        """Give the CPU seconds of everything that has ever run in the group; 0 where the kernel does not count them."""
+        """Return the CPU seconds of all that has ever run in the group; 0 where the kernel does not count them."""
         try:
             text = os.pread(self._clock, 4096, 0).decode("ascii", "replace")
         except OSError:
@@ -272,7 +272,7 @@ def _make(parents: List[Tuple[str, int]], name: str, controller: str) -> Tuple[s
 
 
 def _shelf(parent: str) -> str:
-    """Give a directory below a place, or the place itself, of which its owner may remove something."""
+    """Return a directory below a place, or the place itself, of which its owner may remove something."""
     if os.stat(parent).st_mode & 0o200:
         return parent
     shelf = os.path.join(parent, _SHELF)
@@ -308,7 +308,7 @@ def _parents() -> Dict[str, List[Tuple[str, int]]]:
 
 
 def _mounts() -> Dict[str, Tuple[str, str]]:
-    """Give controller → (the group that is the root of its mount, mount point); version 2 has no name."""
+    """Return controller → (the group that is the root of its mount, mount point); version 2 has no name."""
     found: Dict[str, Tuple[str, str]] = {}
     for line in _lines("/proc/self/mountinfo"):
         fields, _, rest = line.partition(" - ")
@@ -322,7 +322,7 @@ def _mounts() -> Dict[str, Tuple[str, str]]:
 
 
 def _join(mount: Tuple[str, str], path: str) -> str:
-    """Give a group's directory: what is mounted may be a part of the tree only."""
+    """Return a group's directory: what is mounted may be a part of the tree only."""
     root, point = mount
     inner = path[len(root) :] if root != "/" and path.startswith(root) else path
     return os.path.join(point, inner.lstrip("/")).rstrip("/")

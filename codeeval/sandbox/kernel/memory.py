@@ -40,7 +40,7 @@ def held_bytes(proc: str, pids: Sequence[int]) -> int:
 
 
 def _living(path: str) -> Tuple[str, bytes]:
-    """Give where a process' memory is shown, and its status there.
+    """Return where a process' memory is shown, and its status there.
 
     Where the first thread has ended and others run on, the process' own directory shows no memory, but theirs do.
     """
@@ -70,7 +70,7 @@ def private_bytes(status: bytes, rollup: bytes) -> int:
 
 
 def shared_bytes(maps: bytes) -> Dict[bytes, int]:
-    """Give the size of each piece of shared memory that lies in no file system, by its number and place in it.
+    """Return the size of each piece of shared memory that lies in no file system, by its number and place in it.
 
     It counts as a whole: the kernel keeps its pages also where no process maps them any more.
 

@@ -131,7 +131,7 @@ def clone(flags: int) -> int:
 
 
 def zygote_flags(layers: Iterable[str]) -> int:
-    """Give clone's flags for a zygote; the others need the user, mount and pid namespaces in any case."""
+    """Return clone's flags for a zygote; the others need the user, mount and pid namespaces in any case."""
     flags = _NEWUSER | _NEWNS | _NEWPID
     for name in layers:
         flags |= _OPTIONAL.get(name, 0)

@@ -38,14 +38,14 @@ _MS_NOSUID, _MS_NODEV, _MS_NOEXEC = 2, 4, 8
 
 
 def interpreter_paths() -> List[str]:
-    """Give what this interpreter needs to read: its prefixes and the places that it imports from."""
+    """Return what this interpreter needs to read: its prefixes and the places that it imports from."""
     found = [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix, *sys.path]
     found += os.environ.get("LD_LIBRARY_PATH", "").split(":")
     return [path for path in found if path and path != "/" and os.path.exists(path)]
 
 
 def outside(readable: Iterable[str]) -> List[str]:
-    """Give what a job may read where it has no root of its own; the paths need not exist."""
+    """Return what a job may read where it has no root of its own; the paths need not exist."""
     etc = ["/etc/" + name for name in (*_ETC, *_COPIED, "hosts")]
     return [*_SYSTEM, *etc, *_PROC, *interpreter_paths(), *map(os.path.abspath, readable)]
 
@@ -99,7 +99,7 @@ def enter(base: str, readable: Iterable[str], writable: Iterable[str], work_byte
 
 
 def _outermost(paths: Iterable[str]) -> List[str]:
-    """Give existing paths, and what their links point to, without those that lie inside another one."""
+    """Return existing paths, and what their links point to, without those that lie inside another one."""
     found = set()
     for path in paths:
         if os.path.lexists(path):

@@ -55,7 +55,7 @@ def usage(proc: str, pids: Iterable[int]) -> Usage:
 
 
 def _waited_s(path: str) -> float:
-    """Give the longest wait for a core among the threads of a process; 0 where the kernel does not count it."""
+    """Return the longest wait for a core among the threads of a process; 0 where the kernel does not count it."""
     longest = 0
     try:
         threads = os.listdir(path + "/task")[:_MOST]
@@ -69,7 +69,7 @@ def _waited_s(path: str) -> float:
 
 
 def open_own(proc: str) -> int:
-    """Give a descriptor of a /proc on which this process' children have the names that it knows them by; -1 if not.
+    """Return a descriptor of a /proc on which this process' children have the names that it knows them by; -1 if not.
 
     It stays good when another /proc is mounted over it. Its number is at least 20.
     """
@@ -88,7 +88,7 @@ def open_own(proc: str) -> int:
 
 
 def is_ending(pid: int, proc_fd: int) -> bool:
-    """Say whether a child of this process has ended or is about to, which can take long; False if it can't be seen."""
+    """Return whether a child of this process has ended or is ending, which can take long; False if it isn't visible."""
     fields = _stat(pid, proc_fd)
     return len(fields) > 6 and (fields[0] in "ZX" or bool(int(fields[6]) & _EXITING))
 
@@ -100,7 +100,7 @@ def count_threads(pid: int, proc_fd: int) -> int:
 
 
 def _stat(pid: int, proc_fd: int) -> List[str]:
-    """Give the fields of a process' stat from its state on; none if it can't be seen."""
+    """Return the fields of a process' stat from its state on; none if it can't be seen."""
     return read("%d/stat" % pid, proc_fd).rpartition(")")[2].split()
 
 

@@ -16,12 +16,12 @@ _HEAD = struct.Struct("!IIq")  # mode, bytes of the name, bytes of the content
 
 
 def head(label: bytes, mode: int, n_bytes: int) -> bytes:
-    """Give what stands in an archive before a file's content."""
+    """Return what stands in an archive before a file's content."""
     return _HEAD.pack(mode & 0o755, len(label), n_bytes) + label
 
 
 def entries(archive: int) -> Iterator[Tuple[str, int, Iterator[bytes]]]:
-    """Give each file's name, mode and content, in pieces."""
+    """Yield each file's name, mode and content, in pieces."""
     size, at = os.fstat(archive).st_size, 0
     while at < size:
         mode, n_label, n_content = _HEAD.unpack(os.pread(archive, _HEAD.size, at))

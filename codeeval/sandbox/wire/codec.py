@@ -47,7 +47,7 @@ __all__ = [
 
 
 def pack(message: Any) -> bytes:
-    """Give a message as one frame: its length in four bytes, then its JSON text in UTF-8, lone surrogates and all.
+    """Return a message as one frame: its length in four bytes, then its JSON text in UTF-8, lone surrogates and all.
 
     Raises:
         ValueError: an integer is too long for a decimal text (`encode` sees to it that none is).

@@ -71,7 +71,7 @@ def _plain_list(data: Any, r: Decoding) -> List[Any]:
 
 
 def _new(made: Any, r: Decoding) -> Any:
-    """Give a container its number before its parts get theirs; where it is one of this side's, take that, emptied."""
+    """Return a container its number before its parts get theirs; where it is one of this side's, take that, emptied."""
     mine = r.reused.get(len(r.made))
     if mine is not None:
         if type(mine) is not type(made):

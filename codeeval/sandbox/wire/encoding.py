@@ -224,7 +224,7 @@ _ENCODERS: Dict[type, _Encoder] = {
 
 
 def _timezone(value: Any) -> Any:
-    """Give a fixed offset in microseconds, None for naive, or raise for zones that have rules."""
+    """Return a fixed offset in microseconds, None for naive, or raise for zones that have rules."""
     zone = value.tzinfo
     if zone is None:
         return None

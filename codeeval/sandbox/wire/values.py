@@ -102,7 +102,7 @@ class deep_stack:
 
 
 def numpy_kind(kind: type) -> str:
-    """Say whether a type is numpy's `ndarray` or one of its scalars (`generic`), without importing numpy."""
+    """Return whether a type is numpy's `ndarray` or one of its scalars (`generic`), without importing numpy."""
     numpy = sys.modules.get("numpy")
     if numpy is None or getattr(kind, "__module__", "").partition(".")[0] != "numpy":
         return ""

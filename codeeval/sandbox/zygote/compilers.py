@@ -54,7 +54,7 @@ class Services:
             os._exit(1)
 
     def look(self, slot: int) -> Tuple[float, int]:
-        """Give the CPU seconds and the resident bytes of one, as far as they can be seen."""
+        """Return the CPU seconds and the resident bytes of one, as far as they can be seen."""
         pid = self.pids.get(slot, 0)
         pages = tree.read("%d/statm" % pid, self.job.proc_fd).split()
         return (jobs.clock(pid) if pid else 0.0), int(pages[1]) * _PAGE_BYTES if len(pages) > 1 else 0

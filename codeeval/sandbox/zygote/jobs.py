@@ -123,7 +123,7 @@ class Job:
         return tree.processes("/proc", without=os.getpid())
 
     def is_over_proc(self) -> bool:
-        """Say whether a job has mounted its own /proc over ours."""
+        """Return whether a job has mounted its own /proc over ours."""
         return bool(self.base_proc) and os.stat("/proc").st_dev != self.base_proc
 
     def end(self, pid: int, failed: int) -> Tuple[int, float, float, int, int]:
@@ -162,7 +162,11 @@ class Job:
         processes: bool,
         network: bool,
     ) -> None:
-        """Enter the layers; what the kernel refuses now, after it granted it to a probe, is our fault and raises."""
+        """Enter the layers.
+
+        Raises:
+            OSError: the kernel refuses now what it granted to a probe, which is an infrastructure error.
+        """
         if processes or not self.is_settled:
             if self.proc:
                 namespaces.fresh_proc()
@@ -213,7 +217,7 @@ class Job:
             self.filters[False, False].enter()
 
     def confine(self, alone: bool, network: bool) -> Callable[[], None]:
-        """Give what a command's process must do before it begins: give up new processes, where it may have none."""
+        """Return what a command's process must do before it begins: give up new processes, where it may have none."""
         return self.filters[False, network].enter if alone and self.filters else lambda: None
 
     def keep_attributes(self, places: Sequence[str], highest_fd: int) -> None:

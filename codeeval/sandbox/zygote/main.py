@@ -193,7 +193,7 @@ def _serve(channel: socket.socket, job: jobs.Job, work: str, clean: Callable[[],
 
 
 def _show_process(channel: socket.socket, pid: int, failed: int) -> int:
-    """Give the judge a descriptor of a process, by which it sees its end; gives errno of what failed, or 0."""
+    """Return the judge a descriptor of a process, by which it sees its end; gives errno of what failed, or 0."""
     fds: List[int] = []
     try:
         if not failed:
@@ -238,7 +238,7 @@ def _become(fds: Sequence[int], last_fd: int) -> None:
 
 
 def _state(work: str) -> Tuple[int, ...]:
-    """Give what a program can change of the work directory itself."""
+    """Return what a program can change of the work directory itself."""
     try:
         found = os.stat(work)
     except OSError:
@@ -247,7 +247,7 @@ def _state(work: str) -> Tuple[int, ...]:
 
 
 def _is_used(work: str, state: Tuple[int, ...]) -> bool:
-    """Say whether a program has changed the work directory in any way that the next one could see.
+    """Return whether a program has changed the work directory in any way that the next one could see.
 
     The kernel's clock for files may stand still for some milliseconds, so a new file need not show in the times.
     """
@@ -297,7 +297,7 @@ def _renew_streams() -> None:
 
 
 def _highest_fd() -> int:
-    """Give the number of the last open descriptor, or of the last one that there could be."""
+    """Return the number of the last open descriptor, or of the last one that there could be."""
     try:
         return max(map(int, os.listdir("/proc/self/fd")))
     except (OSError, ValueError):
