@@ -240,6 +240,10 @@ class _End:
 
 
 class _Candidate(_End):
+    def send(self, message: Any) -> None:
+        """Send the limit of digits, which travels with all that a candidate says, too."""
+        super().send((sys.get_int_max_str_digits(), message))
+
     def serve(self, job: dict[str, Any]) -> None:
         try:
             self.module = _load(job)
@@ -260,6 +264,11 @@ class _Tests(_End):
         reply = self.receive()
         if reply[0] == "raised":
             raise reply[1]
+
+    def receive(self) -> Any:
+        digits, message = super().receive()
+        sys.set_int_max_str_digits(digits)
+        return message
 
     def gone(self) -> NoReturn:
         self.verdict(False, "the candidate's process ended")
@@ -319,8 +328,8 @@ _CARRIED: set[type] = {
 #: Modules whose classes and functions pickle names to rebuild values of these types.
 _TRUSTED = frozenset("builtins numpy copyreg _codecs collections fractions decimal datetime".split())
 #: What a class may define and still be carried as its base.
-#: Types of which a subclass that changes nothing can be made again.
-_IMMUTABLE = frozenset({int, float, complex, str, bytes, tuple, frozenset})
+#: Types of which a subclass that changes nothing can be made again: it has its name.
+_REMADE = frozenset({int, float, complex, str, bytes, tuple, frozenset, list, dict, set})
 _TOO_SPECIAL = frozenset(
     "__eq__ __ne__ __lt__ __le__ __gt__ __ge__ __hash__ __bool__ __len__ __iter__ __contains__ __getitem__ __add__ "
     "__radd__ __sub__ __rsub__ __mul__ __rmul__ __int__ __float__ __index__ __str__ __repr__ __format__ __getattr__ "
@@ -368,7 +377,7 @@ class _Pickler(pickle.Pickler):
         if base is not None:
             own = [c for c in kind.__mro__[: kind.__mro__.index(base)] if c.__module__ != "enum"]
             if not any(_TOO_SPECIAL & vars(c).keys() for c in own if not issubclass(c, enum.Enum)):
-                name = kind.__name__ if base in _IMMUTABLE and not issubclass(kind, enum.Enum) else ""
+                name = kind.__name__ if base in _REMADE and not issubclass(kind, enum.Enum) else ""
                 return self.once(value, "base", _PLAIN_COPY.get(base, base)(value), name)
         if callable(value):
             return ("function", self.keep(value))

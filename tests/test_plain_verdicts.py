@@ -7,12 +7,14 @@ module and the tests are another.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
 import pytest
 
 import codeeval as ce
+from codeeval import Status
 from codeeval.executors.local import LocalExecutor
 
 LIMITS = ce.Limits(cpu_s=5.0, wall_s=20.0)
@@ -546,7 +548,6 @@ def test_what_tests_do_not_read_need_not_be_exact(executor: LocalExecutor, tests
 
 
 SETTINGS = {
-    "digits": ("assert len(str(f())) == 5000", "import sys\nsys.set_int_max_str_digits(0)\ndef f(): return 10**4999"),
     "the context of decimals": (
         "assert abs(f() - 1) < 0.0001",
         "import decimal\ndecimal.setcontext(decimal.Context(prec=1, Emin=0, Emax=0, traps=[], rounding='ROUND_DOWN'))\n"
@@ -579,13 +580,69 @@ def test_tests_of_solutions_that_change_settings_see_them(executor: LocalExecuto
     assert executor.run(problem.suites["tests"].program(right, problem=problem, limits=LIMITS)).passed
 
 
-def test_settings_of_one_candidate_are_not_the_next_ones(executor: LocalExecutor) -> None:
-    tests = "f()\ntry:\n    str(10**5000)\nexcept ValueError:\n    pass\nelse:\n    assert False"
+needs_digits = pytest.mark.skipif(not hasattr(sys, "set_int_max_str_digits"), reason="this Python has no such limit")
+_IS_LIMITED = "try:\n    str(10**5000)\nexcept ValueError:\n    pass\nelse:\n    assert False"
+_NO_LIMIT = "import sys\nsys.set_int_max_str_digits(0)\n"
+DIGITS = {
+    "an answer": ("assert len(str(f())) == 5000", _NO_LIMIT + "def f(): return 10**4999", True),
+    "computed from an answer": ("assert len(str(f() ** 5000)) == 5001", _NO_LIMIT + "def f(): return 10", True),
+    "the tests' own": ("f()\n" + _IS_LIMITED, _NO_LIMIT + "def f(): pass", False),
+    "set by the call": ("f()\n" + _IS_LIMITED, "import sys\ndef f(): sys.set_int_max_str_digits(0)", False),
+    "set by a call that raises": (
+        "try:\n    f()\nexcept KeyError:\n    pass\n" + _IS_LIMITED,
+        "import sys\ndef f():\n    sys.set_int_max_str_digits(0)\n    raise KeyError",
+        False,
+    ),
+    "set by a later call": (
+        "f(0)\n" + _IS_LIMITED + "\nf(1)\nassert len(str(10**5000)) == 5001",
+        "import sys\ndef f(n):\n    if n: sys.set_int_max_str_digits(0)",
+        True,
+    ),
+    "set and reset": ("f(0)\nf(4300)\n" + _IS_LIMITED, "import sys\ndef f(n): sys.set_int_max_str_digits(n)", True),
+    "where state is mirrored": (
+        "a = [1]\nf(a)\nassert len(str(10**5000)) == 5001\nassert a == [1, 2]",
+        "import sys\ndef f(a):\n    sys.set_int_max_str_digits(0)\n    a.append(2)",
+        True,
+    ),
+    "set by an iterator's step": (
+        "assert list(f()) == [1]\n" + _IS_LIMITED,
+        "import sys\ndef f():\n    yield 1\n    sys.set_int_max_str_digits(0)",
+        False,
+    ),
+}
+
+
+@needs_digits
+@pytest.mark.parametrize(("tests", "code", "passes"), DIGITS.values(), ids=DIGITS)
+def test_tests_have_the_limit_of_digits_that_a_candidate_sets(
+    executor: LocalExecutor, tests: str, code: str, passes: bool
+) -> None:
     problem = ce.Problem.from_test("plain/0", "", tests, "f", limits=LIMITS)
-    codes = ["import sys\nsys.set_int_max_str_digits(0)\ndef f(): pass", "def f(): pass"]
+    assert problem.strength is ce.Strength.SPLIT
+
+    execution = executor.run(problem.suites["tests"].program(code, problem=problem, limits=LIMITS))
+
+    assert execution.passed is passes, execution
+    assert execution.status in (Status.PASSED, Status.FAILED)
+
+
+def test_settings_of_one_candidate_are_not_the_next_ones(executor: LocalExecutor) -> None:
+    problem = ce.Problem.from_test("plain/0", "", "f()\n" + _IS_LIMITED, "f", limits=LIMITS)
 
     first, second = (
-        executor.run(problem.suites["tests"].program(code, problem=problem, limits=LIMITS)) for code in codes
+        executor.run(problem.suites["tests"].program(code, problem=problem, limits=LIMITS))
+        for code in (_NO_LIMIT + "def f(): pass", "def f(): pass")
     )
 
-    assert (first.passed, second.passed) == (True, True)  # in plain Python the first one fails: it is not honest
+    assert (first.passed, second.passed) == (False, True)
+
+
+def test_a_shared_set_whose_order_is_not_carried_is_no_tampering(executor: LocalExecutor) -> None:
+    tests = "words = ['b', 'xyz', 'ba']\nfor i in range(3):\n    words = words + [i]\n    got = f(words)\n"
+    code = "kept = set()\ndef f(words):\n    new = set(words)\n    kept.clear()\n    kept.update(new)\n    return kept"
+    problem = ce.Problem.from_test("plain/0", "", tests + "assert len(got) == 6", "f", limits=LIMITS)
+
+    execution = executor.run(problem.suites["tests"].program(code, problem=problem, limits=LIMITS))
+
+    assert execution.passed or execution.uncarried, execution
+    assert execution.status is not Status.TAMPERED

@@ -251,7 +251,7 @@ class _Unproven:
 #: The strength that is asked for → what the proof decides on, beside why and how.
 _DECIDED: Mapping[Strength | None, tuple[str, ...]] = {None: ("strength",), Strength.SPLIT: ("promised",)}
 #: What changes settings of the interpreter that decide on what tests compute with answers.
-_SETTERS = re.compile(r"\b(getcontext|setcontext|set_int_max_str_digits|seterr|set_printoptions)\b")
+_SETTERS = re.compile(r"\b(getcontext|setcontext|seterr|set_printoptions)\b")
 
 
 def _needs(

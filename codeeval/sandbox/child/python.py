@@ -14,7 +14,8 @@ beyond what it says, and it never holds a test (except for same-box tests), an e
     ["get", [names]]                                       ["names", [[kind, …], …]]
     ["test", source, token, how]                           ["tested", token]
     ["calls", name, [[args]], first number, how]           ["begin"], then what "call" gives, with numbers
-    With a protocol's name in place of the calls, the rest is as `judge.unittests` has it.
+    With a protocol's name in place of the calls, the rest is as `judge.unittests` has it. Where the candidate has set
+    another limit of digits since the last reply, an answer to one message comes as ["digits", limit, answer].
 
 A message that is no list is an order to run a command; see `child.command`.
 
@@ -137,6 +138,8 @@ class _Child:
         self.namespace: Dict[str, Any] = {}
         self.filename = self.code_text = ""
         self.settings: settings.Settings = {}
+        self.digits = -1
+        "The limit of digits that the judge knows."
         self.shared: List[Any] = []
         "Containers that the tests have too, in the same order."
         self.given: Dict[int, List[Tuple[Any, Any]]] = {}
@@ -207,7 +210,7 @@ class _Child:
         self.namespace.update(given)
         sys.modules[name] = module
         random.seed(seed)
-        self.settings = settings.current()
+        self.settings, self.digits = settings.current(), settings.digits()
         _deepen()
         try:
             code = compile(code_text, self.filename, "exec", dont_inherit=True)
@@ -262,17 +265,25 @@ class _Child:
         self.send(["ahead"])
 
     def answer(self, message: List[Any], fd: int) -> List[Any]:
-        """Do what the judge asks for, write the reply and give it."""
+        """Do what the judge asks for, write the reply and return it."""
         try:
             reply: List[Any] = getattr(self, "on_" + message[0])(*message[1:])
         except BaseException as error:
             reply = self.raised(error)
         try:
-            self.write(fd, reply)
+            self.write(fd, self.with_digits(reply))
         except (ValueError, RecursionError, MemoryError) as error:
             reply = self.raised(error)
-            self.write(fd, reply)
+            self.write(fd, self.with_digits(reply))
         return reply
+
+    def with_digits(self, reply: List[Any]) -> List[Any]:
+        """Return a reply together with the limit of digits, where the candidate has changed it since the last one."""
+        digits = settings.digits()
+        if digits == self.digits:
+            return reply
+        self.digits = digits
+        return ["digits", digits, reply]
 
     def on_call(
         self,

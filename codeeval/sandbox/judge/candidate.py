@@ -8,7 +8,7 @@ from typing import Any, Callable, FrozenSet, Iterator, List, NoReturn, Sequence,
 
 from codeeval.sandbox.judge.box import Box, CallerGone, Stop
 from codeeval.sandbox.judge.prefetch import Call, key
-from codeeval.sandbox.wire import codec, sharing
+from codeeval.sandbox.wire import codec, settings, sharing
 from codeeval.sandbox.wire.text import start_of
 
 __all__ = ["VALUE_TEXT", "Candidate", "bounded"]
@@ -171,10 +171,23 @@ class Candidate:
     def check(self, reply: List[Any], expects: Tuple[str, ...]) -> List[Any]:
         """Return a reply that was expected; raise what any other says."""
         self.box.heard = True
+        if reply[0] == "digits":
+            reply = self.take_digits(reply)
         if len(reply) != _LENGTHS.get(reply[0]):
             self.box.stop(violation="sent a damaged message")
         if reply[0] not in expects:
             self.fail(reply)
+        return reply
+
+    def take_digits(self, message: List[Any]) -> List[Any]:
+        """Let tests have the limit of digits that the candidate has set, until they end; return the reply."""
+        try:
+            _, digits, reply = message
+            settings.set_digits(digits)
+        except ValueError as error:
+            self.box.stop(violation="sent a damaged message: %s" % error)
+        if type(reply) is not list or not reply:
+            self.box.stop(violation="sent a damaged message")
         return reply
 
     def fail(self, reply: List[Any]) -> NoReturn:

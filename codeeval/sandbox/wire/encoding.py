@@ -8,7 +8,6 @@ import itertools
 import sys
 from typing import Any, Callable, Dict, FrozenSet, Iterator, List, Optional, Tuple
 
-from codeeval.sandbox.wire.settings import MOST_DIGITS
 from codeeval.sandbox.wire.values import DTYPE, MAX_DEPTH, MUTABLE, UNCARRIED, Opaque, is_harmless, numpy_kind
 
 __all__ = ["NATIVE", "Encoding", "Export", "encode_value"]
@@ -48,25 +47,12 @@ _SMALL = 1 << 64
 
 def encode_value(value: Any, e: Encoding) -> Any:
     kind = type(value)
-    if e.changed and kind in _SET_BY:
-        return _under_settings(value, kind, e)
     if kind in NATIVE:
         return value if value == value or kind is not float else _nan(value, e)
     encoder = _ENCODERS.get(kind)
     if encoder is not None:
         return encoder(value, e)
     return _encode_other(value, kind, e)
-
-
-#: Types whose values give other results under the setting `digits`.
-_SET_BY = frozenset({int, str})
-
-
-def _under_settings(value: Any, kind: type, e: Encoding) -> Any:
-    """Encode a value where the candidate has changed settings; mark one to which the limit of digits matters."""
-    is_long = len(value) > MOST_DIGITS if kind is str else value.bit_length() > 3 * MOST_DIGITS
-    data = value if kind is str else _int(value, e)
-    return {"under": ["context", data]} if is_long and "digits" in e.changed else data
 
 
 def _int(value: int, e: Encoding) -> Any:
@@ -80,7 +66,7 @@ def _nan(value: float, e: Encoding) -> Any:
 
 def _items(values: Any, e: Encoding) -> List[Any]:
     kinds = set(map(type, values))
-    if kinds <= _PLAIN and not e.changed:
+    if kinds <= _PLAIN:
         if float in kinds and any(v != v for v in values):
             return [encode_value(v, e) for v in values]
         if int not in kinds:

@@ -2,8 +2,8 @@
 
 Plain judging runs tests and candidate in one interpreter, so that tests see what a candidate has set: how many digits
 may become text, the context of decimals, how numpy treats floating-point errors and prints arrays. In split judging
-nothing of that reaches the tests. The child marks the answers that it concerns, and they count as not carried where
-the tests do with them what depends on it.
+the limit of digits travels with each reply after which it is another one. Of the others nothing reaches the tests: the
+child marks the answers that they concern, which count as not carried where the tests do with them what depends on it.
 """
 
 from __future__ import annotations
@@ -11,23 +11,39 @@ from __future__ import annotations
 import sys
 from typing import Any, Dict, FrozenSet
 
-__all__ = ["MOST_DIGITS", "Settings", "changed", "current"]
+__all__ = ["Settings", "changed", "current", "digits", "set_digits"]
 
 #: Name → value.
 Settings = Dict[str, Any]
 
-#: No limit of digits can be lower, so shorter integers depend on none.
-MOST_DIGITS = 640
 _get_digits = getattr(sys, "get_int_max_str_digits", None)
+_set_digits = getattr(sys, "set_int_max_str_digits", None)
 #: How numpy may treat an error without a difference to values.
 _QUIET = frozenset({"ignore", "warn"})
+
+
+def digits() -> int:
+    """Return how many digits of an integer may become text; 0 is any number, -1 a Python that has no limit."""
+    return _get_digits() if _get_digits is not None else -1
+
+
+def set_digits(limit: Any) -> None:
+    """Let as many digits of an integer become text as on the other side.
+
+    Raises:
+        ValueError: that is no limit.
+    """
+    if type(limit) is not int or _set_digits is None:
+        raise ValueError("no limit of digits")
+    try:
+        _set_digits(limit)
+    except OverflowError as error:
+        raise ValueError(str(error)) from None
 
 
 def current() -> Settings:
     """Return the settings of this interpreter; of modules that are not loaded there are none."""
     found: Settings = {}
-    if _get_digits is not None:
-        found["digits"] = _get_digits()
     decimal = sys.modules.get("decimal")
     if decimal is not None:
         found["decimal"] = _of_decimals(decimal.getcontext())
