@@ -130,6 +130,8 @@ class Problem:
         Raises:
             InvalidProblem: no tests, no entry point, or test code that is not Python.
         """
+        texts = {"prompt": prompt, "canonical_solution": canonical_solution, "suffix": suffix, "test_code": test_code}
+        _refuse_other_than_text(task_id, texts | ({} if prefix is None else {"prefix": prefix}))
         before = "" if style == "chat" else prompt if prefix is None else prefix
         try:
             suite = ScriptSuite.of(
@@ -300,6 +302,10 @@ class ProblemSet(Sequence[Problem]):
     ) -> None:
         if isinstance(problems, Problem):
             raise TypeError("a ProblemSet takes a list of problems, but got one Problem; write [problem]")
+        if isinstance(problems, str | os.PathLike):
+            raise TypeError(
+                f"a ProblemSet holds Problem values; to read a file, write ProblemSet.from_rows({problems!r})"
+            )
         self._problems = tuple(problems)
         self.name = name
         self.version = version
@@ -313,7 +319,9 @@ class ProblemSet(Sequence[Problem]):
         )
         for problem in self._problems:
             if not isinstance(problem, Problem):
-                raise TypeError(f"a ProblemSet holds Problem values, but got {problem!r}")
+                raise TypeError(
+                    f"a ProblemSet holds Problem values, but got {problem!r:.80}; rows: ProblemSet.from_rows(…)"
+                )
             if problem.task_id in self._by_id:
                 raise InvalidProblem(f"task_id {problem.task_id!r} occurs twice in {name!r}")
             self._by_id[problem.task_id] = problem
@@ -642,6 +650,14 @@ def _is_as_wanted(value: Any, wanted: Any) -> bool:
     choices = list(wanted) if isinstance(wanted, list | tuple | set | frozenset) else [wanted]
     values = list(value) if isinstance(value, list | tuple | set | frozenset) else [value]
     return any(one in choices for one in values)
+
+
+def _refuse_other_than_text(task_id: str, texts: Mapping[str, object]) -> None:
+    for name, text in texts.items():
+        if not isinstance(text, str):
+            joined = isinstance(text, list | tuple) and all(isinstance(line, str) for line in text)
+            how = f"; write '\\n'.join({name})" if joined else ""
+            raise InvalidProblem(f"{task_id}: {name} must be a string, but got {text!r:.120}{how}")
 
 
 def _strings(name: str, value: Iterable[str]) -> tuple[str, ...]:

@@ -56,7 +56,8 @@ def located(
     try:
         yield from read_rows(rows)
     except OSError as error:
-        raise SamplingError(f"no recorded completions: {error}") from error
+        what = f"{error.filename}: {error.strerror}" if error.strerror else str(error)
+        raise SamplingError(f"cannot read recorded completions: {what}") from error
 
 
 def refuse_other_rows(rows: object) -> None:

@@ -59,6 +59,27 @@ def test_unusable_fields_are_refused(fields: dict[str, Any], what: str) -> None:
         Problem(**({"task_id": "a", "prompt": "", "suites": suites} | fields))
 
 
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"canonical_solution": 3}, "a: canonical_solution must be a string, but got 3"),
+        ({"prompt": None}, "a: prompt must be a string, but got None"),
+        ({"test_code": ["assert f() == 1"]}, r"a: test_code must be a string, .*; write '\\n'.join\(test_code\)"),
+        ({"test_code": 3}, "a: test_code must be a string, but got 3$"),
+    ],
+)
+def test_a_part_of_a_problem_that_is_no_text_is_named(given: dict[str, Any], message: str) -> None:
+    parts: dict[str, Any] = {"prompt": "", "test_code": "assert f() == 1", "entry_point": "f"}
+
+    with pytest.raises(InvalidProblem, match=message):
+        Problem.from_test("a", **(parts | given))
+
+
+def test_a_file_given_to_a_problem_set_names_from_rows() -> None:
+    with pytest.raises(TypeError, match=r"write ProblemSet.from_rows\('mine.jsonl'\)"):
+        ProblemSet("mine.jsonl")  # type: ignore[arg-type]
+
+
 def test_rows_with_other_names_are_mapped_and_the_rest_is_kept() -> None:
     rows = [{"id": 7, "question": "Add.", "unit_tests": ["assert add(1, 2) == 3"], "fn": "add", "level": "easy"}]
 

@@ -203,6 +203,11 @@ def test_right_answers_with_classes_pass(prompt: str, answer: str, test: str, en
         ("def check(x, want):\n    assert f(x) == want\n", r"check\(x, want\), which nothing calls"),
         ("def check(*, candidate):\n    assert f(1) == 2\n", "which nothing calls"),
         ("def f(x): return x\nassert f(1)\n", "define f themselves"),
+        ("import pytest as pt\ndef test_f(): f(1)\npt.main()\n", r"pytest.main\(\) on line 3"),
+        ("from unittest import TestCase, main\nclass T(TestCase): f(1)\nmain()\n", "UnittestSuite"),
+        ("f(1) == 2\n", r"line 1 .* nobody reads the result; write assert f\(1\) == 2"),
+        ("def check(candidate):\n    candidate(1) == 2\n", r"line 2 .* write assert candidate\(1\) == 2"),
+        ("def check(candidate):\n    return candidate(1) == 2\n", r"line 2 .* write assert candidate\(1\) == 2"),
     ],
 )
 def test_tests_that_would_pass_every_candidate_are_refused(test: str, hint: str) -> None:
@@ -215,6 +220,8 @@ def test_tests_that_would_pass_every_candidate_are_refused(test: str, hint: str)
     [
         ("assert f(1) == 2\nimport sys\nsys.exit()\n", r"sys.exit\(\) on line 3 .* drop it"),
         ("assert f(1) == 2\nquit()\n", "fails every candidate"),
+        ("assert f(1) == 2\nraise SystemExit(0)\n", "raise SystemExit on line 2"),
+        ("from sys import exit as leave\nassert f(1) == 2\nleave()\n", r"sys.exit\(\) on line 3"),
         ("import os\nassert f(1) == 2\nos._exit(0)\n", "fails every candidate"),
         ("from solution import f\nassert f(1) == 2\n", "imports 'f', which would take the candidate's place"),
         ("import other as f\nassert f(1) == 2\n", "drop the line"),
@@ -227,6 +234,19 @@ def test_tests_that_would_pass_every_candidate_are_refused(test: str, hint: str)
 def test_tests_that_would_fail_every_candidate_are_refused(test: str, hint: str) -> None:
     with pytest.raises(InvalidProblem, match=hint):
         suite(test)
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "def exit(): assert f(1) == 2\nexit()\n",
+        "seen = []\ndef main(): seen.append(f(1))\nmain()\nassert seen == [2]\n",
+        "def check(candidate):\n    assert candidate(1) == 2\n    return candidate(2) == 3\n",
+        "def same(a, b): return a == b\nassert same(f(1), 2)\n",
+    ],
+)
+def test_tests_that_only_look_as_if_they_judged_nobody_are_taken(test: str) -> None:
+    assert suite(test).source.startswith(test)
 
 
 @pytest.mark.parametrize(

@@ -285,7 +285,7 @@ def test_a_scalar_cost_is_one_sample() -> None:
     ("rows", "message"),
     [
         (["def f(): pass"], r"rows\[0\]: wanted a row with a task_id and a completion, but got 'def f"),
-        ("no_such_file.jsonl", r"no recorded completions: .*no_such_file.jsonl"),
+        ("no_such_file.jsonl", "cannot read recorded completions: no_such_file.jsonl: No such file"),
         ([{"task": "t"}], r"rows\[0\].*task"),
         ([{"task_id": "t", "text": "x"}], r"rows\[0\].*completion"),
     ],

@@ -71,10 +71,12 @@ def refuse(tests: ast.Module, source: str, entry_point: str, *, is_called: bool)
     if any(isinstance(node, _MISPLACED) for node in top_level):
         _compile(source)
     _refuse_imports(tests, entry_point)
-    _refuse_runners(top_level)
-    _refuse_exits(tests.body)
+    names = _meanings(top_level)
+    _refuse_runners(top_level, names)
+    _refuse_exits(tests.body, names)
     if not is_called:
         _refuse_idle(tests, entry_point)
+    _refuse_dropped(tests, is_called=is_called)
 
 
 def _within(body: list[ast.stmt]) -> Iterator[ast.AST]:
@@ -106,33 +108,70 @@ def _refuse_imports(tests: ast.Module, entry_point: str) -> None:
                     )
 
 
-def _refuse_runners(top_level: list[ast.AST]) -> None:
+def _meanings(top_level: list[ast.AST]) -> dict[str, str]:
+    """Return what names of the tests' module stand for: an import's full name, nothing that is known for others."""
+    names: dict[str, str] = {}
+    for node in top_level:
+        if isinstance(node, ast.Import):
+            names.update({alias.asname: alias.name for alias in node.names if alias.asname})
+        elif isinstance(node, ast.ImportFrom):
+            names.update({alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names})
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names[node.name] = ""
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names[node.id] = ""
+    return names
+
+
+def _refuse_runners(top_level: list[ast.AST], names: dict[str, str]) -> None:
     """Refuse tests that leave it to unittest or pytest to find tests, as in a file of their own."""
     for node in top_level:
-        if isinstance(node, ast.Call) and _name_of(node.func) in [f"{runner}.main" for runner in _RUNNERS]:
-            what = _name_of(node.func)
+        if isinstance(node, ast.Call) and _name_of(node.func, names) in [f"{runner}.main" for runner in _RUNNERS]:
+            what = _name_of(node.func, names)
             how = _UNITTEST if what == "unittest.main" else "call the test functions at the end of the tests"
             raise InvalidProblem(
                 f"{what}() on line {node.lineno} of the tests finds no tests there, so nobody is judged; {how}"
             )
 
 
-def _refuse_exits(body: list[ast.stmt]) -> None:
+def _refuse_exits(body: list[ast.stmt], names: dict[str, str]) -> None:
     """Refuse tests whose last line is never reached, whatever the candidate does: who leaves early has not passed."""
     for node in body:
-        call = node.value if isinstance(node, ast.Expr) else None
-        if isinstance(call, ast.Call) and _name_of(call.func) in _EXITS:
-            what = _name_of(call.func)
+        what = ""
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            what = _name_of(node.value.func, names)
+            what = f"{what}()" if what in _EXITS else ""
+        elif isinstance(node, ast.Raise) and node.exc is not None:
+            raised = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+            what = "raise SystemExit" if _name_of(raised, names) == "SystemExit" else ""
+        if what:
             raise InvalidProblem(
-                f"{what}() on line {node.lineno} of the tests fails every candidate, for a pass is to reach the last "
+                f"{what} on line {node.lineno} of the tests fails every candidate, for a pass is to reach the last "
                 "line; drop it"
             )
 
 
-def _name_of(function: ast.expr) -> str:
+def _refuse_dropped(tests: ast.Module, *, is_called: bool) -> None:
+    """Refuse tests that only compare, and leave it to nobody to read the result."""
+    nodes = nodes_of(tests)
+    if any(isinstance(node, ast.Assert | ast.Raise | ast.With | ast.Try) for node in nodes):
+        return
+    for node in nodes:
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Compare):
+            how = f"assert {ast.unparse(node.value)}"
+            raise InvalidProblem(f"line {node.lineno} of the tests compares, and nobody reads the result; write {how}")
+    checks = [node for node in tests.body if isinstance(node, ast.FunctionDef) and node.name == "check"]
+    for node in _within(checks[-1].body) if is_called and checks else ():
+        if isinstance(node, ast.Return) and any(isinstance(one, ast.Compare | ast.Call) for one in ast.walk(node)):
+            how = f"assert {ast.unparse(node.value)}" if node.value is not None else "assert"
+            raise InvalidProblem(f"line {node.lineno} of the tests returns from check to nobody; write {how}")
+
+
+def _name_of(function: ast.expr, names: dict[str, str]) -> str:
+    """Return the full name of a function, as it was imported; empty for one of the tests' own."""
     if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
-        return f"{function.value.id}.{function.attr}"
-    return function.id if isinstance(function, ast.Name) else ""
+        return f"{names.get(function.value.id, function.value.id)}.{function.attr}"
+    return names.get(function.id, function.id) if isinstance(function, ast.Name) else ""
 
 
 def _refuse_idle(tests: ast.Module, entry_point: str) -> None:
