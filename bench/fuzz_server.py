@@ -289,6 +289,12 @@ class _Iterator:
     def __repr__(self) -> str:
         return self.text or super().__repr__()
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Iterator) and other.number == self.number
+
+    def __hash__(self) -> int:
+        return self.number
+
     def __iter__(self) -> _Iterator:
         return self
 

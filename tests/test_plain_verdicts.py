@@ -637,6 +637,29 @@ def test_settings_of_one_candidate_are_not_the_next_ones(executor: LocalExecutor
     assert (first.passed, second.passed) == (False, True)
 
 
+#: What is one object in two answers, and what is not.
+SAME = {
+    "an iterator": ("kept = (x for x in [1])\ndef f(n): return kept", True),
+    "two iterators": ("def f(n): return (x for x in [1])", False),
+    "a function": ("def kept(): pass\ndef f(n): return kept", True),
+    "two functions": ("def f(n): return lambda: n", False),
+    "a method": ("class A:\n    def m(self): pass\nkept = A()\ndef f(n): return kept.m", True),
+    "methods of two": ("class A:\n    def m(self): pass\ndef f(n): return A().m", False),
+    "a method of a list": ("kept = [1]\ndef f(n): return kept.append", True),
+    "methods of two lists": ("def f(n): return [n].append", False),
+}
+
+
+@pytest.mark.parametrize(("code", "is_same"), SAME.values(), ids=SAME)
+def test_answers_that_are_one_object_are_equal(executor: LocalExecutor, code: str, is_same: bool) -> None:
+    problem = ce.Problem.from_test("plain/0", "", "a = f(1)\nb = f(2)\nassert a == b", "f", limits=LIMITS)
+    assert problem.strength is ce.Strength.SPLIT
+
+    execution = executor.run(problem.suites["tests"].program(code, problem=problem, limits=LIMITS))
+
+    assert execution.passed is is_same, execution
+
+
 def test_a_shared_set_whose_order_is_not_carried_is_no_tampering(executor: LocalExecutor) -> None:
     tests = "words = ['b', 'xyz', 'ba']\nfor i in range(3):\n    words = words + [i]\n    got = f(words)\n"
     code = "kept = set()\ndef f(words):\n    new = set(words)\n    kept.clear()\n    kept.update(new)\n    return kept"

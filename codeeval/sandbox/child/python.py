@@ -135,6 +135,8 @@ class _Child:
         self.ahead = ahead
         self.received = bytearray()  # not bytes, which would be copied with every piece of a long message
         self.kept: List[Any] = []
+        self.numbers: Dict[Any, int] = {}
+        "Of what is kept, by what tells it from all else: what is one object here is one there."
         self.namespace: Dict[str, Any] = {}
         self.filename = self.code_text = ""
         self.settings: settings.Settings = {}
@@ -443,8 +445,10 @@ class _Child:
 
     def keep(self, value: Any) -> int:
         """Return the number under which the judge can name a value."""
-        self.kept.append(value)
-        return len(self.kept) - 1
+        number = self.numbers.setdefault(_identity(value), len(self.kept))
+        if number == len(self.kept):
+            self.kept.append(value)
+        return number
 
     def remote(self, kind: str, given: Any) -> Any:
         """Return a function of the tests, or something that was kept here."""
@@ -490,6 +494,15 @@ class _Child:
             return {"exception": [name[:100], bases, [], True]}
         except BaseException:
             return {"exception": ["Exception", ["Exception"], [], True]}
+
+
+def _identity(value: Any) -> Any:
+    """Return what tells a value from all others that are kept; a method is made anew whenever it is asked for."""
+    if type(value) is types.MethodType:
+        return id(value.__func__), id(value.__self__)
+    if type(value) is types.BuiltinMethodType and type(value.__self__) is not types.ModuleType:
+        return value.__name__, id(value.__self__)
+    return id(value)
 
 
 def _called(function: Callable[..., Any], values: List[Any], names: List[str]) -> Any:

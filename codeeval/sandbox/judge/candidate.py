@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import marshal
 import types
-from typing import Any, Callable, FrozenSet, Iterator, List, NoReturn, Sequence, Tuple
+from typing import Any, Callable, Dict, FrozenSet, Iterator, List, NoReturn, Sequence, Tuple
 
 from codeeval.sandbox.judge.box import Box, CallerGone, Stop
 from codeeval.sandbox.judge.prefetch import Call, key
@@ -61,6 +61,8 @@ class Candidate:
         self.shared: List[Any] = []
         "Containers that the candidate has too, in the same order; only where state is mirrored."
         self.n_calls = 0
+        self.stand_ins: Dict[Tuple[str, int], Any] = {}
+        "Of its functions and iterators, by kind and number: two answers that are one object there are one here."
 
     def function(self, name: str, target: Any) -> Callable[..., Any]:
         """Return a stand-in for one of its functions."""
@@ -278,9 +280,11 @@ class Candidate:
             number, text = number
         if kind == "own" or type(number) is not int or number < 0:
             raise ValueError("a reference to nothing")
-        if kind == "iterator":
-            return RemoteIterator(self, number, text)
-        return self.function("function", number)
+        if (kind, number) not in self.stand_ins:
+            is_iterator = kind == "iterator"
+            made = RemoteIterator(self, number, text) if is_iterator else self.function("function", number)
+            self.stand_ins[kind, number] = made
+        return self.stand_ins[kind, number]
 
     def refuse(self, type_name: str, how: str) -> None:
         """Stop where a value is used in a way that its copy can't tell; only what is said at the end may show it."""
@@ -295,7 +299,7 @@ class _TooDeep(Exception):
 
 
 class RemoteIterator:
-    """An iterator of the candidate's: one pass, item by item, equal to nothing."""
+    """An iterator of the candidate's: one pass, item by item, equal to itself alone."""
 
     def __init__(self, candidate: Candidate, number: int, text: str) -> None:
         self.candidate = candidate
