@@ -9,103 +9,178 @@ programs, a `Metric` reads the verdicts. Importing this starts nothing and reads
 """
 
 import importlib
-import sys
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from codeeval._imports import importing
 
 if TYPE_CHECKING:
-    from codeeval import environments, errors, extract, formats, languages
-    from codeeval.auditing import Audit, audit
+    from codeeval import analysis, environments, errors, extract, formats, languages, metrics
+    from codeeval._evaluate import evaluate, evaluate_async, generate, rescore
+    from codeeval.analysis import plots
+    from codeeval.analysis.auditing import Audit, audit
+    from codeeval.analysis.comparison import (
+        ByLanguage as ByLanguage,
+    )
+    from codeeval.analysis.comparison import (
+        Comparison,
+        compare,
+        compare_many,
+    )
+    from codeeval.analysis.comparison import (
+        by_language as by_language,
+    )
+    from codeeval.analysis.extractors import (
+        ExtractorComparison as ExtractorComparison,
+    )
+    from codeeval.analysis.extractors import (
+        compare_extractors as compare_extractors,
+    )
+    from codeeval.analysis.hard import (
+        HardSelection as HardSelection,
+    )
+    from codeeval.analysis.hard import (
+        select_hard as select_hard,
+    )
+    from codeeval.analysis.hard import (
+        sentence_embedder as sentence_embedder,
+    )
+    from codeeval.analysis.history import History
+    from codeeval.analysis.inspection import inspect
+    from codeeval.analysis.leaderboard import Leaderboard, leaderboard
+    from codeeval.analysis.report import report
     from codeeval.benchmarks import available, load
-    from codeeval.cache import VerdictCache
-    from codeeval.callbacks import Callback, ProgressBar
-    from codeeval.card import report_card
-    from codeeval.comparison import ByLanguage, Comparison, by_language, compare, compare_many
     from codeeval.errors import (
         CodeEvalError,
-        DatasetError,
-        ExecutionError,
-        InvalidProblem,
-        NotComparable,
-        ResultsError,
-        SamplingError,
     )
-    from codeeval.evaluate import evaluate, evaluate_async, generate, rescore
+    from codeeval.errors import (
+        DatasetError as DatasetError,
+    )
+    from codeeval.errors import (
+        ExecutionError as ExecutionError,
+    )
+    from codeeval.errors import (
+        InvalidProblem as InvalidProblem,
+    )
+    from codeeval.errors import (
+        NotComparable as NotComparable,
+    )
+    from codeeval.errors import (
+        ResultsError as ResultsError,
+    )
+    from codeeval.errors import (
+        SamplingError as SamplingError,
+    )
     from codeeval.executors import Executor, LocalExecutor
-    from codeeval.extract import Extraction, calibrate, continuation, fenced, sanitize, stop_at, syncheck, until_stop
-    from codeeval.extractors_compared import ExtractorComparison, compare_extractors
-    from codeeval.ground_truth import ground_truth
-    from codeeval.hard import HardSelection, select_hard, sentence_embedder
-    from codeeval.history import History
-    from codeeval.inspection import inspect
-    from codeeval.leaderboard import Leaderboard, leaderboard
+    from codeeval.extract import (
+        Extraction as Extraction,
+    )
+    from codeeval.extract import (
+        calibrate as calibrate,
+    )
+    from codeeval.extract import (
+        continuation as continuation,
+    )
+    from codeeval.extract import (
+        fenced as fenced,
+    )
+    from codeeval.extract import (
+        sanitize as sanitize,
+    )
+    from codeeval.extract import (
+        stop_at as stop_at,
+    )
+    from codeeval.extract import (
+        syncheck as syncheck,
+    )
+    from codeeval.extract import (
+        until_stop as until_stop,
+    )
     from codeeval.metrics import (
-        BestAtK,
-        ByTag,
-        GPassAtK,
-        MajorityAtK,
+        BestAtK as BestAtK,
+    )
+    from codeeval.metrics import (
+        ByTag as ByTag,
+    )
+    from codeeval.metrics import (
+        GPassAtK as GPassAtK,
+    )
+    from codeeval.metrics import (
+        MajorityAtK as MajorityAtK,
+    )
+    from codeeval.metrics import (
         Metric,
         PassAtK,
-        PassPowK,
         StatusRates,
-        TestPassFraction,
-        TruncationRates,
-        plan,
+    )
+    from codeeval.metrics import (
+        PassPowK as PassPowK,
+    )
+    from codeeval.metrics import (
+        TestPassFraction as TestPassFraction,
+    )
+    from codeeval.metrics import (
+        TruncationRates as TruncationRates,
+    )
+    from codeeval.metrics import (
+        plan as plan,
     )
     from codeeval.metrics.pass_at_k import pass_at_k
-    from codeeval.null_answers import null_answers
-    from codeeval.preloading import Preload, preload_for
+    from codeeval.preflight.ground_truth import ground_truth
+    from codeeval.preflight.null_answers import null_answers
+    from codeeval.preflight.preloading import Preload as Preload
+    from codeeval.preflight.preloading import preload_for as preload_for
     from codeeval.problem import Problem, ProblemSet
-    from codeeval.program import Check, Execution, Limits, Program, Status, Strength, TestResult
-    from codeeval.report import report
-    from codeeval.rerun import Rerun
+    from codeeval.program import (
+        Check as Check,
+    )
+    from codeeval.program import (
+        Execution,
+        Limits,
+        Program,
+        Status,
+    )
+    from codeeval.program import (
+        Strength as Strength,
+    )
+    from codeeval.program import (
+        TestResult as TestResult,
+    )
     from codeeval.results import Estimate, Results
+    from codeeval.results import report_card as report_card
+    from codeeval.runs.cache import VerdictCache
+    from codeeval.runs.callbacks import Callback, ProgressBar
+    from codeeval.runs.rerun import Rerun
+    from codeeval.runs.store import load_results
     from codeeval.sample import Attempt, Sample
     from codeeval.samplers import CanonicalSampler, FunctionSampler, RecordedSampler, Sampler
     from codeeval.sandbox import Sandbox
-    from codeeval.store import load_results
-    from codeeval.suites import CallSuite, Oracle, ScriptSuite, SourceSuite, StdioSuite, Suite, UnittestSuite
+    from codeeval.suites import CallSuite, ScriptSuite, SourceSuite, StdioSuite, Suite, UnittestSuite
+    from codeeval.suites import Oracle as Oracle
     from codeeval.truth import GroundTruth
 
 __version__ = "0.1.0"
 
+#: The front page. The other names of `_NAMES` are found here as well, and where they come from: `ce.extract.sanitize`,
+#: `ce.metrics.ByTag`, `ce.analysis.select_hard`, `ce.errors.SamplingError`.
 __all__ = [
     "Attempt",
     "Audit",
-    "BestAtK",
-    "ByLanguage",
-    "ByTag",
     "CallSuite",
     "Callback",
     "CanonicalSampler",
-    "Check",
     "CodeEvalError",
     "Comparison",
-    "DatasetError",
     "Estimate",
     "Execution",
-    "ExecutionError",
     "Executor",
-    "Extraction",
-    "ExtractorComparison",
     "FunctionSampler",
-    "GPassAtK",
     "GroundTruth",
-    "HardSelection",
     "History",
-    "InvalidProblem",
     "Leaderboard",
     "Limits",
     "LocalExecutor",
-    "MajorityAtK",
     "Metric",
-    "NotComparable",
-    "Oracle",
     "PassAtK",
-    "PassPowK",
-    "Preload",
     "Problem",
     "ProblemSet",
     "Program",
@@ -113,37 +188,27 @@ __all__ = [
     "RecordedSampler",
     "Rerun",
     "Results",
-    "ResultsError",
     "Sample",
     "Sampler",
-    "SamplingError",
     "Sandbox",
     "ScriptSuite",
     "SourceSuite",
     "Status",
     "StatusRates",
     "StdioSuite",
-    "Strength",
     "Suite",
-    "TestPassFraction",
-    "TestResult",
-    "TruncationRates",
     "UnittestSuite",
     "VerdictCache",
+    "analysis",
     "audit",
     "available",
-    "by_language",
-    "calibrate",
     "compare",
-    "compare_extractors",
     "compare_many",
-    "continuation",
     "environments",
     "errors",
     "evaluate",
     "evaluate_async",
     "extract",
-    "fenced",
     "formats",
     "generate",
     "ground_truth",
@@ -152,58 +217,52 @@ __all__ = [
     "leaderboard",
     "load",
     "load_results",
+    "metrics",
     "null_answers",
     "pass_at_k",
-    "plan",
-    "preload_for",
+    "plots",
     "report",
-    "report_card",
     "rescore",
-    "sanitize",
-    "select_hard",
-    "sentence_embedder",
-    "stop_at",
-    "syncheck",
-    "until_stop",
 ]
 
-#: Where each public name comes from. They are imported when they are first used: together with numpy they take longer
-#: than many a script that needs a few of them. (A test compares this with the imports above.)
+#: Where each name comes from. They are imported when they are first used: together with numpy they take longer than
+#: many a script that needs a few of them. (A test compares this with the imports above.)
 _NAMES = {
-    "auditing": "Audit audit",
+    "_evaluate": "evaluate evaluate_async generate rescore",
+    "analysis.auditing": "Audit audit",
+    "analysis.comparison": "ByLanguage Comparison by_language compare compare_many",
+    "analysis.extractors": "ExtractorComparison compare_extractors",
+    "analysis.hard": "HardSelection select_hard sentence_embedder",
+    "analysis.history": "History",
+    "analysis.inspection": "inspect",
+    "analysis.leaderboard": "Leaderboard leaderboard",
+    "analysis.report": "report",
     "benchmarks": "available load",
-    "cache": "VerdictCache",
-    "callbacks": "Callback ProgressBar",
-    "card": "report_card",
-    "comparison": "ByLanguage Comparison by_language compare compare_many",
     "errors": "CodeEvalError DatasetError ExecutionError InvalidProblem NotComparable ResultsError SamplingError",
-    "evaluate": "evaluate evaluate_async generate rescore",
     "executors": "Executor LocalExecutor",
     "extract": "Extraction calibrate continuation fenced sanitize stop_at syncheck until_stop",
-    "extractors_compared": "ExtractorComparison compare_extractors",
-    "ground_truth": "ground_truth",
-    "hard": "HardSelection select_hard sentence_embedder",
-    "history": "History",
-    "inspection": "inspect",
-    "leaderboard": "Leaderboard leaderboard",
     "metrics": "BestAtK ByTag GPassAtK MajorityAtK Metric PassAtK PassPowK StatusRates TestPassFraction "
     "TruncationRates plan",
     "metrics.pass_at_k": "pass_at_k",
-    "null_answers": "null_answers",
-    "preloading": "Preload preload_for",
+    "preflight.ground_truth": "ground_truth",
+    "preflight.null_answers": "null_answers",
+    "preflight.preloading": "Preload preload_for",
     "problem": "Problem ProblemSet",
     "program": "Check Execution Limits Program Status Strength TestResult",
-    "report": "report",
-    "rerun": "Rerun",
-    "results": "Estimate Results",
+    "results": "Estimate Results report_card",
+    "runs.cache": "VerdictCache",
+    "runs.callbacks": "Callback ProgressBar",
+    "runs.rerun": "Rerun",
+    "runs.store": "load_results",
     "sample": "Attempt Sample",
     "samplers": "CanonicalSampler FunctionSampler RecordedSampler Sampler",
     "sandbox": "Sandbox",
-    "store": "load_results",
     "suites": "CallSuite Oracle ScriptSuite SourceSuite StdioSuite Suite UnittestSuite",
     "truth": "GroundTruth",
 }
 _HOMES = {name: f"codeeval.{home}" for home, names in _NAMES.items() for name in names.split()}
+#: Modules that have a shorter name here.
+_MODULES = {"plots": "codeeval.analysis.plots"}
 
 
 if not TYPE_CHECKING:  # a type checker is to know the names above, and no others
@@ -215,11 +274,12 @@ if not TYPE_CHECKING:  # a type checker is to know the names above, and no other
         elif name.startswith("_"):
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         else:
+            module = _MODULES.get(name, f"codeeval.{name}")
             try:
                 with importing:
-                    return importlib.import_module(f"codeeval.{name}")
+                    return importlib.import_module(module)
             except ModuleNotFoundError as error:
-                if error.name != f"codeeval.{name}":
+                if error.name != module:
                     raise
                 raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
         globals()[name] = value
@@ -227,16 +287,4 @@ if not TYPE_CHECKING:  # a type checker is to know the names above, and no other
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
-
-
-class _Package(ModuleType):
-    """Keeps `codeeval.evaluate` the function also when somebody imports the module of that name."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if isinstance(value, ModuleType) and name in _HOMES:
-            value = getattr(value, name)
-        super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package
+    return sorted(__all__)

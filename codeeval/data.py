@@ -30,7 +30,7 @@ from codeeval.errors import (
     ResultsError,
     require,
 )
-from codeeval.jsonl import read_rows
+from codeeval.rows.jsonl import read_rows
 
 __all__ = [
     "CachedFile",

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, overload
 from codeeval import languages
 from codeeval._arguments import similar_id
 from codeeval._imports import importing
-from codeeval._tables import plural
+from codeeval._render.tables import plural
 from codeeval.assembly import defines
 from codeeval.errors import DatasetError, DatasetUnavailable, InvalidProblem
 from codeeval.languages import Language
@@ -630,7 +630,7 @@ def _refuse_other_rows(rows: object) -> None:
 def _read_rows(path: Any) -> Iterator[Mapping[str, Any]]:
     """Read a JSONL file, here and not through `formats`, which knows samples and stands above problems."""
     with importing:
-        from codeeval.jsonl import read_jsonl
+        from codeeval.rows.jsonl import read_jsonl
 
     try:
         for _, row in read_jsonl(path):

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from codeeval._tables import plural
+from codeeval._render.tables import plural
 from codeeval.executors.base import Executor
 from codeeval.problem import Problem
 from codeeval.program import Execution, Limits, Program, Status

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from codeeval._display.ground_truth import truth_html, truth_text
+from codeeval import _render
+from codeeval._render.tables import plural
+from codeeval._render.theme import FAINT, TITLE, box, table
+from codeeval._render.untrusted import escaped, line
 from codeeval.program import Status
 
 __all__ = ["GroundTruth", "Outcome"]
@@ -107,10 +110,10 @@ class GroundTruth:
         )
 
     def __str__(self) -> str:
-        return truth_text(self)
+        return _render.text(self)
 
     def _repr_html_(self) -> str:
-        return truth_html(self)
+        return _render.html(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
@@ -123,3 +126,46 @@ _MAPPINGS = ("outcomes", "digests", "executor")
 
 def _rebuild(fields: dict[str, Any]) -> GroundTruth:
     return GroundTruth(**(fields | {name: MappingProxyType(fields[name]) for name in _MAPPINGS}))
+
+
+@_render.text.register
+def _text(truth: GroundTruth) -> str:
+    rows = _rows(truth)
+    width = max((len(row[0]) for row in rows), default=0)
+    return "\n".join([_title(truth), f"  by {_by(truth.executor)}", *(f"  {a:<{width}}  {b}" for a, b in rows)])
+
+
+@_render.html.register
+def _html(truth: GroundTruth) -> str:
+    return box(
+        f'<div style="{TITLE}">{escaped(_title(truth))}</div>',
+        f'<div style="{FAINT}">by {escaped(_by(truth.executor))}</div>',
+        table(_rows(truth)),
+    )
+
+
+def _title(truth: GroundTruth) -> str:
+    n_judged = len(truth.passed) + len(truth.failed)
+    share = "" if math.isnan(truth.pass_rate) else f" ({truth.pass_rate:.1%})"
+    return f"{line(truth.benchmark)}: {len(truth.passed):,} of {plural(n_judged, 'canonical solution')} pass{share}"
+
+
+def _by(executor: Mapping[str, Any]) -> str:
+    parts = [line(executor.get("executor", "an executor"))]
+    if python := executor.get("python"):
+        parts.append(f"Python {line(python)}")
+    environment = executor.get("environment")
+    if isinstance(environment, Mapping):
+        parts.append(f"environment {line(environment.get('name'))}")
+    return ", ".join(parts)
+
+
+def _rows(truth: GroundTruth) -> list[tuple[str, str]]:
+    rows = [(line(task_id, 40), line(reason, 120)) for task_id, reason in truth.failed.items()]
+    rows += [(line(task_id, 40), f"not judged: {line(reason, 100)}") for task_id, reason in truth.not_judged.items()]
+    return rows + ([("no solution", _some(truth.without_solution))] if truth.without_solution else [])
+
+
+def _some(task_ids: Sequence[str]) -> str:
+    more = f" and {len(task_ids) - 5:,} more" if len(task_ids) > 5 else ""
+    return ", ".join(line(task_id, 40) for task_id in task_ids[:5]) + more

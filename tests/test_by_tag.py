@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import codeeval as ce
-from codeeval.history import History
+from codeeval.analysis.history import History
 from codeeval.metrics import ByTag, Metric, PassAtK, StatusRates
 from codeeval.results import Results, Tags
 from codeeval.testing import FakeExecutor, ScriptedSampler

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from codeeval.cache import VerdictCache, is_reusable
+from codeeval.runs.cache import VerdictCache, is_reusable
 from codeeval.program import Execution, Status
 
 ROOT = Path(__file__).parent.parent
@@ -164,7 +164,7 @@ def test_a_file_that_cannot_be_made_is_reported_once(tmp_path: Path, caplog: pyt
 def test_a_file_that_another_process_keeps_locked_is_reported_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("codeeval.cache._BUSY_S", 0.1)
+    monkeypatch.setattr("codeeval.runs.cache._BUSY_S", 0.1)
     connection = locked(tmp_path / "v")
 
     with VerdictCache(tmp_path / "v") as cache:
@@ -211,7 +211,7 @@ def test_processes_may_share_a_file(tmp_path: Path) -> None:
     script = f"""
         import sys
         sys.path.insert(0, {str(ROOT)!r})
-        from codeeval.cache import VerdictCache
+        from codeeval.runs.cache import VerdictCache
         from codeeval.program import Execution, Status
         with VerdictCache(sys.argv[1]) as cache:
             for number in range(500):

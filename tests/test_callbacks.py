@@ -11,8 +11,8 @@ import pytest
 
 from codeeval import callbacks
 from codeeval._interactive import is_interactive
-from codeeval.callbacks import Callback, Notifier, ProgressBar
-from codeeval.evaluate import evaluate, generate
+from codeeval.runs.callbacks import Callback, Notifier, ProgressBar
+from codeeval._evaluate import evaluate, generate
 from codeeval.problem import Problem, ProblemSet
 from codeeval.program import Program, Status
 from codeeval.sample import Attempt

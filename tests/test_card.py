@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import codeeval as ce
-from codeeval.card import merged_card, report_card, results_table
-from codeeval.comparison import Comparison, Comparisons
+from codeeval.results.card import merged_card, report_card, results_table
+from codeeval.analysis.comparison import Comparison, Comparisons
 from codeeval.program import Execution, Status
 from codeeval.results import Estimate, Results
 from codeeval.sample import Attempt, Sample

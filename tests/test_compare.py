@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import codeeval as ce
-from codeeval.comparison import Kind, compare, compare_many, setting_differences
+from codeeval.analysis.comparison import Kind, compare, compare_many, setting_differences
 from codeeval.errors import NotComparable
 from codeeval.metrics.paired import benjamini_hochberg, holm, mcnemar_exact, paired_difference, sign_flip_test
 from codeeval.program import Execution, Status

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from codeeval import _display
 from codeeval._display import svg, untrusted
-from codeeval._display.failures import gist
-from codeeval.comparison import compare, compare_many
-from codeeval.history import History
+from codeeval.results.failures import gist
+from codeeval.analysis.comparison import compare, compare_many
+from codeeval.analysis.history import History
 from codeeval.metrics import PassAtK
 from codeeval.program import Execution, Status, TestResult
 from codeeval.results import Estimate, Results

@@ -59,8 +59,8 @@ print({0: "judged", -signal.SIGALRM: "hung"}.get(status, status))
     "module",
     [
         "codeeval.problem",
-        "codeeval.evaluate",
-        "codeeval.run",
+        "codeeval._evaluate",
+        "codeeval.runs.run",
         "numpy",
         "codeeval.environments.building",
         "multiprocess.connection",

@@ -17,7 +17,7 @@ import pytest
 
 import codeeval as ce
 from codeeval.errors import MissingExtra
-from codeeval.hard import Embed, select_hard, sentence_embedder
+from codeeval.analysis.hard import Embed, select_hard, sentence_embedder
 
 Floats = npt.NDArray[np.float32]
 

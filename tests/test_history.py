@@ -14,7 +14,7 @@ import pytest
 
 import codeeval as ce
 from codeeval.errors import NotComparable, ResultsError
-from codeeval.history import History
+from codeeval.analysis.history import History
 from codeeval.program import Program, Status
 from codeeval.results import Results
 from codeeval.testing import FakeExecutor, ScriptedSampler

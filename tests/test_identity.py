@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import codeeval as ce
-from codeeval.cache import VerdictCache
+from codeeval.runs.cache import VerdictCache
 from codeeval.executors.local import LocalExecutor
 from codeeval.executors.state import Unbounded, state_of_paths
 from codeeval.languages import Language, SelfTest

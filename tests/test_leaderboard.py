@@ -14,7 +14,7 @@ import pytest
 import codeeval as ce
 from codeeval.errors import NotComparable, ResultsError
 from codeeval.formats import BigCodeBenchFile, write_bigcodebench_results
-from codeeval.leaderboard import Leaderboard, leaderboard
+from codeeval.analysis.leaderboard import Leaderboard, leaderboard
 from codeeval.metrics import bradley_terry
 from codeeval.program import Execution, Status
 from codeeval.sample import Attempt, Sample

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import codeeval as ce
-from codeeval.cache import VerdictCache
+from codeeval.runs.cache import VerdictCache
 from codeeval.errors import ToolchainMissing
 from codeeval.executors.local import LocalExecutor
 from codeeval.languages.toolchain import find

@@ -15,9 +15,9 @@ import pytest
 pytest.importorskip("matplotlib", reason="needs matplotlib: pip install 'codeeval[plots]'")
 
 from codeeval import plots
-from codeeval.comparison import compare_many
-from codeeval.history import History
-from codeeval.leaderboard import Leaderboard, leaderboard
+from codeeval.analysis.comparison import compare_many
+from codeeval.analysis.history import History
+from codeeval.analysis.leaderboard import Leaderboard, leaderboard
 from codeeval.metrics import PassAtK
 from codeeval.program import Execution, Status
 from codeeval.results import Estimate, Results

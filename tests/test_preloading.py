@@ -10,7 +10,7 @@ import pytest
 
 import codeeval as ce
 from codeeval.errors import SandboxError
-from codeeval.preloading import ImportCost, Preload, preload_for
+from codeeval.preflight.preloading import ImportCost, Preload, preload_for
 
 
 def problem(imports: str, number: int = 0) -> ce.Problem:

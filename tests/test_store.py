@@ -19,14 +19,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from codeeval.errors import ResultsError
-from codeeval.evaluate import evaluate, generate
+from codeeval._evaluate import evaluate, generate
 from codeeval.metrics import PassAtK
 from codeeval.problem import Problem, ProblemSet
 from codeeval.program import Execution, Program, Status, TestResult
 from codeeval.results import Results
 from codeeval.sample import Sample
 from codeeval.samplers.recorded import RecordedSampler
-from codeeval.store import SCHEMA, RunDirectory, differences, load_results
+from codeeval.runs.store import SCHEMA, RunDirectory, differences, load_results
 from codeeval.testing import FakeExecutor, ScriptedSampler
 
 ROOT = Path(__file__).parent.parent
@@ -490,7 +490,7 @@ sys.path.insert(0, {str(ROOT)!r})
 import os, signal, threading, time
 from pathlib import Path
 from codeeval.errors import ResultsError
-from codeeval.evaluate import evaluate
+from codeeval._evaluate import evaluate
 from codeeval.problem import Problem, ProblemSet
 from codeeval.program import Execution, Status, TestResult
 from codeeval.testing import FakeExecutor, ScriptedSampler

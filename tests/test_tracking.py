@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from codeeval.errors import MissingExtra
-from codeeval.tracking import TensorBoardLog, WandbLog
+from codeeval.analysis.history.loggers import TensorBoardLog, WandbLog
 
 
 def test_tensorboard_reads_back_what_was_logged(tmp_path: Path) -> None:

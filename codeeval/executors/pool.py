@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from codeeval._imports import importing
-from codeeval._tables import plural
+from codeeval._render.tables import plural
 from codeeval.errors import SandboxError, WorkerLost
 from codeeval.executors.base import Executor
 from codeeval.executors.machine import available_cores

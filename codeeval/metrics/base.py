@@ -11,7 +11,7 @@ from typing import ClassVar, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from codeeval._tables import plural
+from codeeval._render.tables import plural
 from codeeval.metrics._draws import floats
 from codeeval.metrics.intervals import Clustered, Interval, IntervalName, PlusFour, interval_of
 from codeeval.results import Estimate, Results, Tags

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from codeeval._tables import plural
+from codeeval._render.tables import plural
 from codeeval.metrics._special import normal_cdf, normal_quantile
 
 __all__ = ["Plan", "plan"]

@@ -14,7 +14,7 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from codeeval._tables import plural
+from codeeval._render.tables import plural
 from codeeval.metrics._draws import floats
 from codeeval.metrics.uncertainty import times_drawn
 

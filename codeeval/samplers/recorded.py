@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from codeeval._tables import plural
+from codeeval._render.tables import plural
 from codeeval.errors import SamplingError
 from codeeval.problem import Problem
+from codeeval.rows.samples import located, refuse_other_rows, samples_from_rows, unknown_task
 from codeeval.sample import Sample
-from codeeval.sample_rows import located, refuse_other_rows, samples_from_rows, unknown_task
 
 __all__ = ["RecordedSampler"]
 

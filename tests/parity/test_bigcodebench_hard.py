@@ -20,7 +20,7 @@ import pytest
 import codeeval as ce
 from codeeval.extract.calibration import head_of
 from codeeval.formats import read_results, read_samples, write_bigcodebench_results
-from codeeval.leaderboard import Leaderboard, leaderboard
+from codeeval.analysis.leaderboard import Leaderboard, leaderboard
 
 Row = Mapping[str, Any]
 

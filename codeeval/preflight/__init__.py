@@ -1,0 +1,1 @@
+"""What is found out before a model is asked: which problems can be judged here, which modules are missing."""

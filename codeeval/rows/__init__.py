@@ -1,0 +1,1 @@
+"""How rows come in and go out: JSON lines, and rows with completions."""

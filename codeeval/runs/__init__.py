@@ -1,0 +1,1 @@
+"""One run: what it is (its manifest), what it has done (its records on disk), and what judges its samples."""
