@@ -150,7 +150,7 @@ if TYPE_CHECKING:
     from codeeval.runs.cache import VerdictCache
     from codeeval.runs.callbacks import Callback, ProgressBar
     from codeeval.runs.rerun import Rerun
-    from codeeval.runs.store import load_results
+    from codeeval.runs.scoring import load_results
     from codeeval.sample import Attempt, Sample
     from codeeval.samplers import CanonicalSampler, FunctionSampler, RecordedSampler, Sampler
     from codeeval.sandbox import Sandbox
@@ -253,7 +253,7 @@ _NAMES = {
     "runs.cache": "VerdictCache",
     "runs.callbacks": "Callback ProgressBar",
     "runs.rerun": "Rerun",
-    "runs.store": "load_results",
+    "runs.scoring": "load_results",
     "sample": "Attempt Sample",
     "samplers": "CanonicalSampler FunctionSampler RecordedSampler Sampler",
     "sandbox": "Sandbox",

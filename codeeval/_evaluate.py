@@ -12,9 +12,9 @@ import re
 import threading
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
-from codeeval._arguments import call_of, refuse_other_metrics, refuse_other_paths
+from codeeval._arguments import refuse_other_paths
 from codeeval._imports import importing
 from codeeval._render.tables import plural
 from codeeval.executors.base import Executor
@@ -22,23 +22,29 @@ from codeeval.extract import Extractor, default_extractor, extractor_named
 from codeeval.extract import extract as extract_code
 from codeeval.extract.extraction import is_whole
 from codeeval.metrics import Metric, PassAtK
+from codeeval.preflight.missing_modules import MissingModules, missing_modules
 from codeeval.problem import Problem, ProblemSet
-from codeeval.program import STANDINGS, Strength, standing_named
 from codeeval.results import Results
-from codeeval.runs.cache import VerdictCache
-from codeeval.runs.callbacks import Callback, Notifier, listed
-from codeeval.runs.rerun import Rerun
-from codeeval.runs.run import Run, Settings, closing, executor_description
-from codeeval.runs.store import ExecutionRecord, SuiteKey, read_executions, read_samples, setting_differences
+from codeeval.runs.callbacks import Callback, listed
+from codeeval.runs.checking import (
+    check_before,
+    check_ports,
+    n_samples_of,
+    problem_set_of,
+    refuse_weaker,
+    settings_of,
+)
+from codeeval.runs.facts import JudgeFacts, facts_of
+from codeeval.runs.line import drawn_from, executor_or_own, follow, opened
+from codeeval.runs.records import ExecutionRecord, SuiteKey, read_executions, read_samples
+from codeeval.runs.resuming import setting_differences
+from codeeval.runs.spec import JudgingKeywords, RunSettings, RunSpec
 from codeeval.sample import Attempt, Sample
-from codeeval.samplers.base import Sampler
-from codeeval.suites import reason_of, standing_of
+from codeeval.samplers.base import Sampler, describe
 
 __all__ = ["evaluate", "evaluate_async", "generate", "rescore"]
 
 logger = logging.getLogger("codeeval")
-
-Cache = bool | str | os.PathLike[str] | VerdictCache
 
 
 def evaluate(
@@ -52,13 +58,9 @@ def evaluate(
     out: str | os.PathLike[str] | None = None,
     callbacks: Iterable[Callback] = (),
     progress: bool | None = None,
-    cache: Cache = True,
-    deduplicate: bool = True,
-    max_unjudged: float = 0.01,
     metadata: Mapping[str, Any] | None = None,
-    max_error_rate: float = 0.1,
-    rerun: Rerun | None = None,
-    min_strength: Strength | str | None = None,
+    settings: RunSettings | None = None,
+    **judging: Unpack[JudgingKeywords],
 ) -> Results:
     """Score a sampler's completions on problems.
 
@@ -77,47 +79,44 @@ def evaluate(
         out: the run directory; None keeps everything in memory.
         callbacks: told how the run goes.
         progress: shows a progress bar; None: in a notebook or a terminal.
-        cache: verdicts of earlier runs: True (the user's cache), False, a file, or a `VerdictCache`.
-        deduplicate: executes identical programs once. Turn it off, and the cache, to see flaky ones differ.
-        max_unjudged: the share of attempts that may end in an infrastructure error before the scores are withheld.
         metadata: your notes on the run, as JSON data; kept in its manifest. `{"step": 500}` is the checkpoint's step
             that `History` orders by.
-        max_error_rate: the share of the attempts asked for, and at least ten, whose end in an infrastructure error
-            stops the run early, without scores; the same call goes on from there. Below `max_unjudged` that one counts.
-        rerun: runs programs again, to mark the flaky ones (`Results.flaky`); the first verdict is the one that counts.
-        min_strength: refuses problems whose verdicts are easier to forge: `"values out"`, `"split"`,
-            `"split (promised)"` or `"same box"`, in this order. With `"split"`, tests that are not proven but promised
-            to be judged split (`Problem.from_test(strength="split")`) are refused too. By default none is refused.
+        settings: how it is judged, as one value.
+        **judging: fields of `RunSettings` instead: `cache`, `deduplicate`, `max_unjudged`, `max_error_rate`, `rerun`,
+            `min_strength`.
 
     Raises:
+        TypeError: an argument has another type, or both `settings` and a field of it are given.
         ValueError: an argument is wrong, a problem is judged at less than `min_strength` (says which, and why), a
             metric needs more samples than there are, or the extractor failed.
         SamplingError: the model, the server or the recorded file failed.
         ExecutionError: programs can't be executed here.
         ResultsError: `out` can't be written, or holds another run; says what differs.
     """
-    _check_ports(sampler, executor, metrics, extract, problems, out)
-    problems = _problem_set(problems)
-    _refuse_weaker(problems, min_strength)
+    check_ports(sampler, executor, metrics, extract, problems, out)
+    settings = settings_of("evaluate", settings, judging)
+    problems = problem_set_of(problems)
+    refuse_weaker(problems, settings.min_strength)
     is_uncut = extract is None
     extract = default_extractor(problems) if extract is None else extractor_named(extract)
-    n = _n_samples(n_samples, metrics, sampler, problems)
-    _check(problems, sampler, metrics, n, source="" if n_samples is not None else "the sampler")
-    settings = Settings(
-        extract=extract,
-        deduplicate=deduplicate,
-        max_unjudged=max_unjudged,
-        max_error_rate=max_error_rate,
-        metadata=metadata,
-        rerun=rerun,
-    )
-    with _judging(problems, sampler, executor, n, settings, out, callbacks, progress, cache) as (
-        run,
-        executor,
-        notifier,
-    ):
-        _warn_of_what_lacks(run)
-        results = _follow(run, sampler, executor, metrics, notifier)
+    n = n_samples_of(n_samples, metrics, sampler, problems)
+    check_before(problems, sampler, metrics, n, source="" if n_samples is not None else "the sampler")
+    with executor_or_own(executor) as executor:
+        missing = missing_modules(problems, executor)
+        spec = RunSpec(
+            problems=problems,
+            n_samples=n,
+            sampler=describe(sampler),
+            fixed_indices=bool(getattr(sampler, "fixed_indices", False)),
+            judge=facts_of(executor, problems),
+            settings=settings,
+            extract=extract,
+            metadata=metadata,
+            lacks=missing.to_dict() if missing is not None else None,
+        )
+        with opened(spec, out=out, callbacks=callbacks, progress=progress) as (run, notifier):
+            _warn_of_missing_modules(missing, problems)
+            results = follow(run, sampler, executor, metrics, notifier)
     _warn_of_fences(results, problems, is_uncut)
     return results
 
@@ -150,39 +149,10 @@ def _warn_of_fences(results: Results, problems: ProblemSet, is_uncut: bool) -> N
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
 
 
-def _warn_of_what_lacks(run: Run) -> None:
-    """Say which modules the executor's interpreter lacks, unless it was found out what it can judge."""
-    if run.lacking is not None and run.problems.ground_truth is None:
-        warnings.warn(run.lacking.warning(), stacklevel=3)
-
-
-def _follow(
-    run: Run,
-    sampler: Sampler,
-    executor: Executor,
-    metrics: Sequence[Metric],
-    notifier: Notifier,
-) -> Results:
-    """Follow the straight line: samples → programs → executions → attempts → metrics."""
-    samples = run.recorded(_drawn(sampler, run))
-    programs = run.unfinished(samples)
-    with closing(executor.execute(programs)) as executions:
-        for i, execution in executions:
-            run.record(i, execution)  # tells the callbacks of every attempt that this completes
-            if run.has_failed:
-                logger.warning(
-                    "The run is stopped: more of the %s asked for could not be judged than max_error_rate "
-                    "allows. What is finished is kept; the same call goes on from there.",
-                    plural(run.n_expected, "attempt"),
-                )
-                break
-    if run.settings.rerun is not None and not run.has_failed:
-        with closing(executor.execute(run.again())) as executions:
-            for i, execution in executions:
-                run.record_again(i, execution)
-    results = run.finish(metrics)
-    notifier.on_end(results)
-    return results
+def _warn_of_missing_modules(missing: MissingModules | None, problems: ProblemSet) -> None:
+    """Warn of modules that the executor's interpreter lacks, unless it was found out what it can judge."""
+    if missing is not None and problems.ground_truth is None:
+        warnings.warn(missing.warning(), stacklevel=3)
 
 
 async def evaluate_async(
@@ -244,19 +214,19 @@ def generate(
         SamplingError: the model, the server or the recorded file failed.
         ResultsError: `out` can't be written, or holds another run; says what differs.
     """
-    _check_ports(sampler, None, (), None, problems, out)
-    problems = _problem_set(problems)
-    n = _n_samples(n_samples, (), sampler, problems)
-    _check(problems, sampler, (), n)
-    settings = Settings(metadata=metadata)
-    with (
-        _told_when_interrupted() as opened,
-        Notifier(callbacks, progress=progress) as notifier,
-        Run(problems, sampler, n_samples=n, settings=settings, out=out, on_sample=notifier.on_sample) as run,
-    ):
-        opened.append(run)
-        notifier.on_start(run)
-        for _ in run.recorded(_drawn(sampler, run)):
+    check_ports(sampler, None, (), None, problems, out)
+    problems = problem_set_of(problems)
+    n = n_samples_of(n_samples, (), sampler, problems)
+    check_before(problems, sampler, (), n)
+    spec = RunSpec(
+        problems=problems,
+        n_samples=n,
+        sampler=describe(sampler),
+        fixed_indices=bool(getattr(sampler, "fixed_indices", False)),
+        metadata=metadata,
+    )
+    with opened(spec, out=out, callbacks=callbacks, progress=progress) as (run, _):
+        for _sample in run.recorded(drawn_from(sampler, run)):
             pass
         return run.finish_samples()
 
@@ -271,12 +241,8 @@ def rescore(
     extract: Extractor | str | None = None,
     callbacks: Iterable[Callback] = (),
     progress: bool | None = None,
-    cache: Cache = True,
-    deduplicate: bool = True,
-    max_unjudged: float = 0.01,
-    max_error_rate: float = 0.1,
-    rerun: Rerun | None = None,
-    min_strength: Strength | str | None = None,
+    settings: RunSettings | None = None,
+    **judging: Unpack[JudgingKeywords],
 ) -> Results:
     """Judge a run's recorded completions again, under changed tests, limits or extractor; execute what changed only.
 
@@ -291,43 +257,41 @@ def rescore(
         extract: takes the code from a completion; by default what the run used, where that is one of codeeval's own.
         callbacks: told how the run goes.
         progress: shows a progress bar; None: in a notebook or a terminal.
-        cache: as for `evaluate`.
-        deduplicate: as for `evaluate`.
-        max_unjudged: as for `evaluate`.
-        max_error_rate: as for `evaluate`.
-        rerun: as for `evaluate`.
-        min_strength: as for `evaluate`.
+        settings: as for `evaluate`.
+        **judging: as for `evaluate`.
 
     Raises:
         ResultsError: `run` is no run directory or is damaged, or `out` can't be used.
         ValueError: a problem is judged at less than `min_strength`, the run holds no completion of these problems, or
             its extractor is not known here.
     """
-    problems = _problem_set(problems)
-    _refuse_weaker(problems, min_strength)
+    settings = settings_of("rescore", settings, judging)
+    problems = problem_set_of(problems)
+    refuse_weaker(problems, settings.min_strength)
     refuse_other_paths("run", run, "rescore('runs/add', problems)")
     sampler = _RecordedRun(run, problems)
-    _check_ports(sampler, executor, metrics, extract, out=out)
+    check_ports(sampler, executor, metrics, extract, out=out)
     n = sampler.n_available(problems)
-    _check(problems, sampler, metrics, n, source="the run")
-    metadata = sampler.manifest.get("metadata")
+    check_before(problems, sampler, metrics, n, source="the run")
     extract = extractor_named(extract or _extractor_of(sampler.manifest, problems))
-    settings = Settings(
-        extract=extract,
-        deduplicate=deduplicate,
-        max_unjudged=max_unjudged,
-        max_error_rate=max_error_rate,
-        metadata=metadata,
-        rerun=rerun,
-    )
-    with _judging(problems, sampler, executor, n, settings, out, callbacks, progress, cache) as (
-        judged_anew,
-        executor,
-        notifier,
-    ):
-        _warn_of_what_lacks(judged_anew)
-        judged_anew.take_over(sampler.executions_for(executor))
-        return _follow(judged_anew, sampler, executor, metrics, notifier)
+    with executor_or_own(executor) as executor:
+        missing = missing_modules(problems, executor)
+        judge = facts_of(executor, problems)
+        spec = RunSpec(
+            problems=problems,
+            n_samples=n,
+            sampler=sampler.describe(),
+            fixed_indices=True,
+            judge=judge,
+            settings=settings,
+            extract=extract,
+            metadata=sampler.manifest.get("metadata"),
+            lacks=missing.to_dict() if missing is not None else None,
+        )
+        with opened(spec, out=out, callbacks=callbacks, progress=progress) as (judged_anew, notifier):
+            _warn_of_missing_modules(missing, problems)
+            judged_anew.take_over(sampler.executions_for(judge))
+            return follow(judged_anew, sampler, executor, metrics, notifier)
 
 
 class _RecordedRun:
@@ -359,10 +323,10 @@ class _RecordedRun:
         """Return what the run says of its sampler."""
         return dict(self.manifest.get("sampler") or {})
 
-    def executions_for(self, executor: Executor) -> dict[SuiteKey, ExecutionRecord]:
+    def executions_for(self, judge: JudgeFacts) -> dict[SuiteKey, ExecutionRecord]:
         """Return the run's executions, where this executor would have given the same."""
         stored = {"executor": self.manifest.get("executor")}
-        now = {"executor": executor_description(executor, self.problems)}
+        now = {"executor": dict(judge.description)}
         found = setting_differences(stored, now, ("executor",))
         if found:
             logger.warning("Every completion is executed again, for the executor is another: %s.", "; ".join(found))
@@ -387,230 +351,6 @@ class _Stop(Callback):
     def _stop_if_asked(self) -> None:
         if self.asked.is_set():
             raise _Stopped
-
-
-@contextlib.contextmanager
-def _judging(
-    problems: ProblemSet,
-    sampler: Sampler,
-    executor: Executor | None,
-    n: int,
-    settings: Settings,
-    out: str | os.PathLike[str] | None,
-    callbacks: Iterable[Callback],
-    progress: bool | None,
-    cache: Cache,
-) -> Iterator[tuple[Run, Executor, Notifier]]:
-    """Open everything that judging needs, and close what was opened here, however the run ends."""
-    with (
-        _told_when_interrupted() as opened,
-        _executor(executor) as executor,
-        _verdicts(cache) as verdicts,
-        Notifier(callbacks, progress=progress) as notifier,
-        Run(
-            problems,
-            sampler,
-            n_samples=n,
-            executor=executor,
-            settings=settings,
-            out=out,
-            cache=verdicts,
-            on_sample=notifier.on_sample,
-            on_attempt=notifier.on_attempt,
-        ) as run,
-    ):
-        opened.append(run)
-        notifier.on_start(run)
-        yield run, executor, notifier
-
-
-@contextlib.contextmanager
-def _told_when_interrupted() -> Iterator[list[Run]]:
-    """Say, after a Ctrl-C, what the run that was opened keeps; entered first, so that any progress bar is gone."""
-    opened: list[Run] = []
-    try:
-        yield opened
-    except KeyboardInterrupt:
-        for run in opened:
-            if run.path is not None:
-                judged = f", {sum(a.judged for a in run.attempts)} of them judged," if run.judges else ""
-                logger.warning(
-                    "Stopped; %d of %s%s %s kept in %s; the same call goes on from there.",
-                    *(
-                        len(run.samples),
-                        plural(run.n_expected, "sample"),
-                        judged,
-                        "is" if len(run.samples) == 1 else "are",
-                        run.path,
-                    ),
-                )
-        raise
-
-
-@contextlib.contextmanager
-def _executor(executor: Executor | None) -> Iterator[Executor]:
-    """Give the caller's executor, which stays open, or one for this call."""
-    if executor is not None:
-        yield executor
-        return
-    with importing:
-        from codeeval.executors.local import LocalExecutor
-
-    with LocalExecutor() as own:
-        yield own
-
-
-@contextlib.contextmanager
-def _verdicts(cache: Cache) -> Iterator[VerdictCache | None]:
-    """Give the verdict cache that `cache` stands for; the caller's own stays open."""
-    if cache is False:
-        yield None
-    elif isinstance(cache, VerdictCache):
-        try:
-            yield cache
-        finally:
-            cache.flush()
-    elif cache is True or isinstance(cache, str | os.PathLike):
-        with VerdictCache(None if cache is True else cache) as own:
-            yield own
-    else:
-        raise TypeError(f"cache must be True, False, the path of a file or a VerdictCache, but got {cache!r:.80}")
-
-
-def _drawn(sampler: Sampler, run: Run) -> Iterator[Sample]:
-    """Ask the sampler for what the run lacks."""
-    for problems, n in run.unsampled():
-        with closing(sampler.sample(problems, n)) as drawn:
-            yield from drawn
-
-
-def _problem_set(problems: object) -> ProblemSet:
-    if isinstance(problems, str):
-        raise TypeError(f"problems must be a ProblemSet, but got {problems!r}; did you mean load({problems!r})?")
-    if isinstance(problems, Problem):
-        raise TypeError("problems must be a ProblemSet or a list, but got one Problem; write [problem]")
-    if not isinstance(problems, Iterable):
-        raise TypeError(f"problems must be a ProblemSet, but got {problems!r:.200}")
-    found = problems if isinstance(problems, ProblemSet) else ProblemSet(problems)
-    if not len(found):
-        raise ValueError(f"there is nothing to evaluate: {found!r}")
-    return found
-
-
-def _refuse_weaker(problems: ProblemSet, min_strength: Strength | str | None) -> None:
-    """Refuse problems whose verdicts are weaker than what was asked for.
-
-    Raises:
-        ValueError: there are some; says which, why, and what to do.
-    """
-    if min_strength is None:
-        return
-    wanted = standing_named("min_strength", min_strength)
-    strong = set(problems.where(min_strength=wanted).task_ids)
-    weaker = [problem for problem in problems if problem.task_id not in strong]
-    if not weaker:
-        return
-    n, total = len(weaker), plural(len(problems), "problem")
-    lines = [f"  {line}" for problem in weaker for line in _weaknesses(problem, wanted)]
-    if len(lines) > _WEAKER_SHOWN:
-        rest = f"  … and {len(lines) - _WEAKER_SHOWN:,} more; problems.lint(null_answers=False) has the reasons"
-        lines = [*lines[:_WEAKER_SHOWN], rest]
-    weakest = max((problem.standing for problem in weaker), key=STANDINGS.index)
-    raise ValueError(
-        f"{n:,} of {total} {'is' if n == 1 else 'are'} judged at less than min_strength={wanted!r}:\n"
-        + "\n".join(lines)
-        + f"\nrewrite these tests, leave the problems out with problems.where(min_strength={wanted!r}), or accept them "
-        f"with min_strength={weakest!r}"
-    )
-
-
-def _weaknesses(problem: Problem, wanted: str) -> Iterator[str]:
-    """Return, for each suite that is too weak, a line that says so, with the reason where one is known."""
-    for name, suite in problem.suites.items():
-        found = standing_of(suite)
-        if STANDINGS.index(found) > STANDINGS.index(wanted):
-            reason = reason_of(suite)
-            yield f"{problem.task_id}: suite {name!r} is {found}" + (f": {reason}" if reason else "")
-
-
-_WEAKER_SHOWN = 20
-
-
-def _check_ports(
-    sampler: object,
-    executor: object,
-    metrics: object,
-    extract: Extractor | str | None = None,
-    problems: object = None,
-    out: object = None,
-) -> None:
-    """Refuse what is no sampler, executor, metric, extractor or path, where it is still known which argument it was."""
-    if not _is_sampler(sampler):
-        raise TypeError(
-            f"sampler must have a method sample(problems, n), but got {sampler!r:.200}{_meant(sampler, problems)}"
-        )
-    if executor is not None and not isinstance(executor, Executor):
-        remedy = f"; did you mean {call_of(executor)}?" if isinstance(executor, type) else ""
-        raise TypeError(f"executor must be an Executor, but got {executor!r:.200}{remedy}")
-    refuse_other_metrics(metrics)
-    if extract is not None:
-        extractor_named(extract)
-    if out is not None:
-        refuse_other_paths("out", out, "out='runs/add'")
-
-
-def _is_sampler(value: object) -> bool:
-    return not isinstance(value, type) and callable(getattr(value, "sample", None))
-
-
-def _meant(sampler: object, problems: object) -> str:
-    """Guess what whoever gave this instead of a sampler meant."""
-    if isinstance(sampler, type):
-        return f"; did you mean {call_of(sampler)}?"
-    if _is_sampler(problems):
-        return "; the problems come first, then the sampler: these two are swapped"
-    if isinstance(sampler, str | os.PathLike):
-        return f"; for a file, RecordedSampler({os.fspath(sampler)!r})"
-    if callable(sampler):
-        return f"; did you mean FunctionSampler({getattr(sampler, '__name__', 'model')})?"
-    if isinstance(sampler, Sequence) and sampler and isinstance(sampler[0], Mapping | Sample):
-        return "; for rows, RecordedSampler(rows)"
-    return ""
-
-
-def _n_samples(n_samples: int | None, metrics: Sequence[Metric], sampler: Sampler, problems: ProblemSet) -> int:
-    """Settle how many samples each problem gets: as said, else all that there are, else what the metrics need."""
-    if n_samples is not None and (isinstance(n_samples, bool) or not isinstance(n_samples, int) or n_samples < 1):
-        raise ValueError(f"n_samples must be a whole number ≥ 1, but got {n_samples!r}")
-    available = getattr(sampler, "n_available", None)
-    n = int(available(problems)) if callable(available) else None
-    if n_samples is None:
-        return max(1, max((m.min_samples for m in metrics), default=1) if n is None else n)
-    if n is not None and n < n_samples:
-        logger.warning(
-            "n_samples=%d, but the sampler has %d per problem at the most; there will be no more.", n_samples, n
-        )
-    return n_samples
-
-
-def _check(problems: ProblemSet, sampler: Sampler, metrics: Sequence[Metric], n: int, *, source: str = "") -> None:
-    """Refuse, before anything is generated or executed, what could only fail at the end.
-
-    `source` is who settled n; empty where the caller did.
-    """
-    suites = list(dict.fromkeys(name for problem in problems for name in problem.suites))
-    for metric in metrics:
-        k = metric.min_samples
-        if k > n:
-            remedy = f"drop k={k}" if hasattr(metric, "ks") else "drop it"
-            found = f"{source} has {n} per problem; " if source else f"n_samples={n}; raise n_samples or "
-            raise ValueError(f"{metric!r} needs at least {k} samples per problem, but {found}{remedy}")
-        suite = getattr(metric, "suite", None)
-        if suite is not None and suite not in suites:
-            raise ValueError(f"{metric!r} scores suite {suite!r}, but the problems have {suites}")
-    check = getattr(sampler, "check", None)
-    if callable(check):
-        check(problems)
 
 
 def _extractor_of(manifest: Mapping[str, Any], problems: ProblemSet) -> Extractor:

@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from codeeval.runs.cache import VerdictCache, is_reusable
 from codeeval.program import Execution, Status
+from codeeval.runs.cache import VerdictCache, is_reusable
 
 ROOT = Path(__file__).parent.parent
 PASSED = Execution(status=Status.PASSED, cpu_s=0.25)

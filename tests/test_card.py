@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 import codeeval as ce
-from codeeval.results.card import merged_card, report_card, results_table
 from codeeval.analysis.comparison import Comparison, Comparisons
 from codeeval.program import Execution, Status
 from codeeval.results import Estimate, Results
+from codeeval.results.card import merged_card, report_card, results_table
 from codeeval.sample import Attempt, Sample
 from codeeval.testing import FakeExecutor, ScriptedSampler
 

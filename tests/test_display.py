@@ -7,17 +7,17 @@ import time
 from html.parser import HTMLParser
 
 import pytest
+from codeeval._display import svg, untrusted
 from hypothesis import given
 from hypothesis import strategies as st
 
 from codeeval import _display
-from codeeval._display import svg, untrusted
-from codeeval.results.failures import gist
 from codeeval.analysis.comparison import compare, compare_many
 from codeeval.analysis.history import History
 from codeeval.metrics import PassAtK
 from codeeval.program import Execution, Status, TestResult
 from codeeval.results import Estimate, Results
+from codeeval.results.failures import gist
 from codeeval.sample import Attempt, Sample
 
 HOSTILE = {

@@ -13,19 +13,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from codeeval.runs.callbacks import Callback
-from codeeval.errors import ExecutionError, ResultsError, SamplingError
 from codeeval._evaluate import evaluate, evaluate_async, generate, rescore
+from codeeval.errors import ExecutionError, ResultsError, SamplingError
 from codeeval.executors.base import Executor
 from codeeval.extract import Extraction, continuation, fenced
 from codeeval.metrics import PassAtK, StatusRates
 from codeeval.problem import Problem, ProblemSet
 from codeeval.program import Execution, Program, Status
+from codeeval.runs.callbacks import Callback
 from codeeval.runs.run import Run, Settings
+from codeeval.runs.scoring import load_results
 from codeeval.sample import Attempt, Sample
 from codeeval.samplers.canonical import CanonicalSampler
 from codeeval.samplers.recorded import RecordedSampler
-from codeeval.runs.store import load_results
 from codeeval.suites import ScriptSuite
 from codeeval.testing import FakeExecutor, ScriptedSampler
 

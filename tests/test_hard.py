@@ -16,8 +16,8 @@ import numpy.typing as npt
 import pytest
 
 import codeeval as ce
-from codeeval.errors import MissingExtra
 from codeeval.analysis.hard import Embed, select_hard, sentence_embedder
+from codeeval.errors import MissingExtra
 
 Floats = npt.NDArray[np.float32]
 

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import codeeval as ce
-from codeeval.errors import NotComparable, ResultsError
 from codeeval.analysis.history import History
+from codeeval.errors import NotComparable, ResultsError
 from codeeval.program import Program, Status
 from codeeval.results import Results
 from codeeval.testing import FakeExecutor, ScriptedSampler

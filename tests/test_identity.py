@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 import codeeval as ce
-from codeeval.runs.cache import VerdictCache
 from codeeval.executors.local import LocalExecutor
 from codeeval.executors.state import Unbounded, state_of_paths
 from codeeval.languages import Language, SelfTest
+from codeeval.runs.cache import VerdictCache
 from codeeval.sandbox import Sandbox
 from codeeval.sandbox.digest import code_digest
 

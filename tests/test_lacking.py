@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import codeeval as ce
-from codeeval.results.card import results_table
 from codeeval.errors import CodeEvalWarning
 from codeeval.preflight.missing_modules import lacking
+from codeeval.results.card import results_table
 from codeeval.testing import FakeExecutor
 
 

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 import codeeval as ce
+from codeeval.analysis.leaderboard import Leaderboard, leaderboard
 from codeeval.errors import NotComparable, ResultsError
 from codeeval.formats import BigCodeBenchFile, write_bigcodebench_results
-from codeeval.analysis.leaderboard import Leaderboard, leaderboard
 from codeeval.metrics import bradley_terry
 from codeeval.program import Execution, Status
 from codeeval.sample import Attempt, Sample

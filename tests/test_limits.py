@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 import codeeval as ce
-from codeeval.runs.cache import VerdictCache
 from codeeval.errors import ToolchainMissing
 from codeeval.executors.local import LocalExecutor
 from codeeval.languages.toolchain import find
 from codeeval.program import Execution, Limits, Program, Status, Strength
+from codeeval.runs.cache import VerdictCache
 from codeeval.sandbox.kernel import rlimits
 
 DEPTH = 120_000

@@ -17,12 +17,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import codeeval as ce
-from codeeval.results.card import report_card
+from codeeval.analysis.report import report
 from codeeval.errors import NotComparable, ResultsError
 from codeeval.metrics import PassAtK, StatusRates
 from codeeval.program import Execution, Status, TestResult
-from codeeval.analysis.report import report
 from codeeval.results import Estimate, Results
+from codeeval.results.card import report_card
 from codeeval.sample import Attempt, Sample
 from codeeval.testing import FakeExecutor
 

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from codeeval.runs.cache import VerdictCache
 from codeeval._evaluate import evaluate, rescore
 from codeeval.executors.local import LocalExecutor
 from codeeval.metrics import PassAtK
 from codeeval.problem import Problem, ProblemSet
 from codeeval.program import Program, Status
+from codeeval.runs.cache import VerdictCache
 from codeeval.runs.rerun import Rerun
+from codeeval.runs.scoring import load_results
 from codeeval.samplers.canonical import CanonicalSampler
-from codeeval.runs.store import load_results
 from codeeval.testing import FakeExecutor
 
 PASSED, FAILED, FAULT = Status.PASSED, Status.FAILED, Status.SANDBOX_ERROR

@@ -18,15 +18,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from codeeval.errors import ResultsError
 from codeeval._evaluate import evaluate, generate
+from codeeval.errors import ResultsError
 from codeeval.metrics import PassAtK
 from codeeval.problem import Problem, ProblemSet
 from codeeval.program import Execution, Program, Status, TestResult
 from codeeval.results import Results
+from codeeval.runs.directory import RunDirectory
+from codeeval.runs.records import SCHEMA
+from codeeval.runs.resuming import differences
+from codeeval.runs.scoring import load_results
 from codeeval.sample import Sample
 from codeeval.samplers.recorded import RecordedSampler
-from codeeval.runs.store import SCHEMA, RunDirectory, differences, load_results
 from codeeval.testing import FakeExecutor, ScriptedSampler
 
 ROOT = Path(__file__).parent.parent

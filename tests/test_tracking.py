@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from codeeval.errors import MissingExtra
 from codeeval.analysis.history.loggers import TensorBoardLog, WandbLog
+from codeeval.errors import MissingExtra
 
 
 def test_tensorboard_reads_back_what_was_logged(tmp_path: Path) -> None:

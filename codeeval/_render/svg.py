@@ -9,8 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from codeeval._render.untrusted import escaped, line
+
+_Name = TypeVar("_Name", bound=str)
 
 __all__ = ["BAND", "SERIES", "STATUS_COLORS", "Axes", "Curve", "curves", "interval", "shares", "swatch", "ticks"]
 
@@ -65,7 +68,7 @@ def interval(
     )
 
 
-def shares(counts: Mapping[str, int], *, height: int = 14, width: str = "100%") -> str:
+def shares(counts: Mapping[_Name, int], *, height: int = 14, width: str = "100%") -> str:
     """Draw how a whole divides among statuses, as one bar."""
     total = sum(counts.values())
     if not total:

@@ -14,7 +14,8 @@ from codeeval.languages import get as language_named
 from codeeval.problem import Problem
 from codeeval.program import Check, Execution
 from codeeval.results import Results
-from codeeval.runs.store import MANIFEST, load_results
+from codeeval.runs.records import MANIFEST
+from codeeval.runs.scoring import load_results
 from codeeval.sample import Attempt
 
 __all__ = ["inspect"]

@@ -27,18 +27,18 @@ from codeeval.results import Results
 from codeeval.results.failures import attempt_html, gist
 from codeeval.results.summary import benchmark_name, heading, score_bar, score_rows, status_legend, warnings
 from codeeval.results.table import report_card
-from codeeval.runs.store import Run, results_of
+from codeeval.runs.scoring import ResultsLike, results_of
 from codeeval.sample import Attempt
 
 __all__ = ["report"]
 
 
 def report(
-    results: Run,
+    results: ResultsLike,
     path: str | os.PathLike[str],
     *,
     title: str | None = None,
-    baseline: Run | None = None,
+    baseline: ResultsLike | None = None,
 ) -> Path:
     """Write results as one HTML file that can be mailed, archived and printed.
 
@@ -86,7 +86,7 @@ def _write(target: Path, page: str) -> None:
         scratch.unlink(missing_ok=True)
 
 
-def _page(results: Results, title: str | None, baseline: Run | None) -> str:
+def _page(results: Results, title: str | None, baseline: ResultsLike | None) -> str:
     shown = escaped(line(benchmark_name(results.manifest) if title is None else title, 200))
     sections = [
         *_scores(results),
@@ -200,7 +200,7 @@ def _endings(results: Results) -> Iterator[str]:
         yield _section("How attempts ended", *bars)
 
 
-def _comparison(results: Results, baseline: Run | None) -> Iterator[str]:
+def _comparison(results: Results, baseline: ResultsLike | None) -> Iterator[str]:
     if baseline is None:
         return
     compared = compare(baseline, results, names=("baseline", "this run"))

@@ -12,13 +12,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from codeeval._evaluate import evaluate
 from codeeval.data import cache_dir, write_whole
 from codeeval.executors import Executor, LocalExecutor
+from codeeval.extract import default_extractor
 from codeeval.problem import Problem, ProblemSet
 from codeeval.program import Status
 from codeeval.rows.jsonl import parse_json
-from codeeval.runs.run import executor_description, executor_identity
+from codeeval.runs.facts import JudgeFacts, facts_of
+from codeeval.runs.line import follow, opened
+from codeeval.runs.spec import RunSettings, RunSpec
 from codeeval.sample import Attempt
 from codeeval.samplers import CanonicalSampler
 from codeeval.truth import GroundTruth, Outcome
@@ -57,12 +59,12 @@ def ground_truth(
         raise ValueError(f"there is nothing to find out about: {problems!r}")
     digests = {problem.task_id: problem.digest() for problem in problems}
     solved = [problem.task_id for problem in problems if problem.has_canonical_solution]
-    facts = executor_description(executor, problems)
-    kept = _Kept(executor_identity(executor, problems))
+    judge = facts_of(executor, problems)
+    kept = _Kept(judge.identity)
     known = {} if fresh else kept.outcomes(digests[task_id] for task_id in solved)
     unknown = [task_id for task_id in solved if digests[task_id] not in known]
     if unknown:
-        found = _found_out(problems.subset(unknown), executor, fresh=fresh, progress=progress)
+        found = _found_out(problems.subset(unknown), executor, judge, fresh=fresh, progress=progress)
         known |= {digests[task_id]: outcome for task_id, outcome in found.items()}
         kept.add({digests[task_id]: outcome for task_id, outcome in found.items()})
     return GroundTruth(
@@ -70,27 +72,30 @@ def ground_truth(
         outcomes=MappingProxyType({task_id: known[digests[task_id]] for task_id in solved}),
         without_solution=tuple(problem.task_id for problem in problems if not problem.has_canonical_solution),
         digests=MappingProxyType(digests),
-        fingerprint=executor.fingerprint(),
-        executor=MappingProxyType(facts),
+        fingerprint=judge.fingerprint,
+        executor=MappingProxyType(dict(judge.description)),
     )
 
 
 _SECONDS_DIGITS = 3
 
 
-def _found_out(problems: ProblemSet, executor: Executor, *, fresh: bool, progress: bool | None) -> dict[str, Outcome]:
+def _found_out(
+    problems: ProblemSet, executor: Executor, judge: JudgeFacts, *, fresh: bool, progress: bool | None
+) -> dict[str, Outcome]:
     """Run canonical solutions: what fails is what is asked for, so neither faults nor failures stop it."""
-    results = evaluate(
-        problems.judged_by(None),
-        CanonicalSampler(),
-        executor,
-        metrics=(),
+    sampler = CanonicalSampler()
+    bare = problems.judged_by(None)
+    spec = RunSpec(
+        problems=bare,
         n_samples=1,
-        progress=progress,
-        cache=not fresh,
-        max_unjudged=1.0,
-        max_error_rate=1.0,
+        sampler=sampler.describe(),
+        judge=judge,
+        settings=RunSettings(cache=not fresh, max_unjudged=1.0, max_error_rate=1.0),
+        extract=default_extractor(bare),
     )
+    with opened(spec, progress=progress) as (run, notifier):
+        results = follow(run, sampler, executor, (), notifier)
     return {attempt.sample.task_id: _outcome(attempt) for attempt in results}
 
 

@@ -1,4 +1,4 @@
-"""Modules that problems need and an interpreter lacks: told before a model is asked, not by a score of 0.
+"""Warn before sampling if the interpreter misses modules that the problems import.
 
 Only problems whose metadata name libraries (`libs`, as BigCodeBench's do) are looked at.
 """
@@ -21,11 +21,11 @@ from codeeval.problem import Problem
 from codeeval.results.card import lacking_line
 from codeeval.sandbox.setup import Setup
 
-__all__ = ["Lacking", "lacking"]
+__all__ = ["MissingModules", "missing_modules"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lacking:
+class MissingModules:
     """What is missing, and for how many problems."""
 
     tasks_by_module: Mapping[str, int]
@@ -46,7 +46,7 @@ class Lacking:
         )
 
 
-def lacking(problems: Iterable[Problem], executor: Executor) -> Lacking | None:
+def missing_modules(problems: Iterable[Problem], executor: Executor) -> MissingModules | None:
     """Find modules that programs or tests import and that the executor's interpreter doesn't have; None if none.
 
     Nothing is imported. Of an executor that names no interpreter nothing is known.
@@ -60,7 +60,7 @@ def lacking(problems: Iterable[Problem], executor: Executor) -> Lacking | None:
     needed = [found for p in suspects if (found := {_top(name) for name in imports_of(p)} & absent)]
     counts = {name: sum(name in found for found in needed) for name in absent}
     by_module = {name: n for name, n in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])) if n}
-    return Lacking(tasks_by_module=by_module, n_tasks=len(needed), n_problems=len(suspects)) if needed else None
+    return MissingModules(tasks_by_module=by_module, n_tasks=len(needed), n_problems=len(suspects)) if needed else None
 
 
 def _top(name: str) -> str:

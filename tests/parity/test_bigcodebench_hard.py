@@ -18,9 +18,9 @@ import numpy.typing as npt
 import pytest
 
 import codeeval as ce
+from codeeval.analysis.leaderboard import Leaderboard, leaderboard
 from codeeval.extract.calibration import head_of
 from codeeval.formats import read_results, read_samples, write_bigcodebench_results
-from codeeval.analysis.leaderboard import Leaderboard, leaderboard
 
 Row = Mapping[str, Any]
 

@@ -21,7 +21,7 @@ from codeeval.program import Status
 from codeeval.results import Estimate, Results
 from codeeval.results.card import Card, Format, merged_card, with_card
 from codeeval.results.table import report_card
-from codeeval.runs.store import Run, results_of
+from codeeval.runs.scoring import ResultsLike, results_of
 
 __all__ = ["ByLanguage", "LanguageScore", "by_language"]
 
@@ -145,7 +145,9 @@ class ByLanguage(Mapping[str, LanguageScore]):
         return with_card(self.header(), self.rows(), self.notes(), self.card, format)
 
 
-def by_language(results: Mapping[str, Run] | Run, *, k: int = 1, suite: str | None = None) -> ByLanguage:
+def by_language(
+    results: Mapping[str, ResultsLike] | ResultsLike, *, k: int = 1, suite: str | None = None
+) -> ByLanguage:
     """Put the results of one model in many languages into one table.
 
     The macro average counts every language the same. Its interval takes the languages as given and the problems as

@@ -27,7 +27,7 @@ from codeeval.metrics.paired import Correction, Interval, adjust_p_values, paire
 from codeeval.program import Status
 from codeeval.results import Results
 from codeeval.results.table import report_card
-from codeeval.runs.store import Run, results_of
+from codeeval.runs.scoring import ResultsLike, results_of
 
 __all__ = ["compare", "compare_many"]
 
@@ -35,8 +35,8 @@ Floats = npt.NDArray[np.float64]
 
 
 def compare(
-    a: Run,
-    b: Run,
+    a: ResultsLike,
+    b: ResultsLike,
     *,
     on: On = "all",
     suite: str | None = None,
@@ -80,7 +80,7 @@ def compare(
 
 
 def compare_many(
-    results: Mapping[str, Run | Sequence[Run]],
+    results: Mapping[str, ResultsLike | Sequence[ResultsLike]],
     *,
     baseline: str | None = None,
     correction: Correction | None = "holm",
@@ -225,7 +225,7 @@ def _n_unjudged(runs: Sequence[Judged]) -> int:
     return _status_counts(runs).get(Status.SANDBOX_ERROR.value, 0)
 
 
-def _side(name: str, runs: Sequence[Run]) -> Side:
+def _side(name: str, runs: Sequence[ResultsLike]) -> Side:
     return Side(name, tuple(results_of(run, name) for run in runs))
 
 
@@ -250,14 +250,14 @@ def _spread(side: Side, options: Options) -> RunSpread:
 # --- names and words -------------------------------------------------------------------------------------------------
 
 
-def _names(a: Run, b: Run) -> tuple[str, str]:
+def _names(a: ResultsLike, b: ResultsLike) -> tuple[str, str]:
     """Call runs as their directories, where these tell them apart."""
     names = [Path(run).expanduser().resolve().name if isinstance(run, str | os.PathLike) else "" for run in (a, b)]
     label_a, label_b = names[0] or "a", names[1] or "b"
     return (label_a, label_b) if label_a != label_b else ("a", "b")
 
 
-def _runs(name: str, runs: Run | Sequence[Run]) -> Sequence[Run]:
+def _runs(name: str, runs: ResultsLike | Sequence[ResultsLike]) -> Sequence[ResultsLike]:
     if isinstance(runs, Results | str | os.PathLike):
         return [runs]
     if not isinstance(runs, Sequence):

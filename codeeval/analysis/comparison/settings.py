@@ -15,6 +15,7 @@ from typing import Any
 
 from codeeval._render.tables import flattened, shown
 from codeeval.program import Limits
+from codeeval.runs.settings import TABLE, Setting, setting_of
 
 __all__ = ["Kind", "SettingDifference", "refuse_unknown_names", "setting_differences"]
 
@@ -109,28 +110,11 @@ def other_problems(
     return tuple(t for t in wanted if digests_a[t] != digests_b[t])
 
 
-#: How the model was asked and its answer was cut; the last part of a sampler setting's name.
-_PROMPT_POLICY = frozenset(
-    """add_bos bos chat chat_template few_shot fewshot instruction n_shot n_shots prefill prefix prompt prompt_format
-    prompt_policy prompt_strip prompt_style prompt_template stop stop_at stop_sequences strip strip_policy strip_prompt
-    style suffix system system_prompt template""".split()
-)
-#: Names that are blocking where they stand in the manifest.
-_BLOCKING = frozenset(
-    {
-        "suites",
-        "extractor",
-        "executor.protocol",
-        "executor.isolation",
-        "executor.guarantees",
-        "executor.hash_seed",
-    }
-)
 #: What `ignore` may name: what can be blocking, and groups of it.
 _NAMES = (
     *(f"limits.{name}" for name in Limits.__dataclass_fields__),
-    *sorted(_BLOCKING),
-    *("executor.python", "benchmark.name", "benchmark.version", "benchmark.sha256", DIGESTS, "withheld", "n_samples"),
+    *sorted(name for name, setting in TABLE if setting is Setting.VERDICT and "*" not in name),
+    *("benchmark.name", "benchmark.version", "benchmark.sha256", DIGESTS, "withheld", "n_samples"),
     *("limits", "protocol", "sampler", "executor", "benchmark"),
 )
 #: Groups whose names are those of suites, or whatever a sampler or an executor says of itself.
@@ -148,10 +132,6 @@ def refuse_unknown_names(names: Iterable[str]) -> None:
             close = difflib.get_close_matches(name, _NAMES, n=1)
             guess = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(_NAMES)}"
             raise ValueError(f"ignore takes names of settings, but there is no setting {name!r}; {guess}")
-
-
-#: Compared by who compares, or too incidental to list.
-_PASSED_OVER = frozenset({"schema", "task_ids", "n_samples", "started", "finished", "benchmark.problems"})
 
 
 def _settings(manifest: Mapping[str, Any], task_ids: Iterable[str] | None, suite: str | None) -> dict[str, Any]:
@@ -183,7 +163,7 @@ def _settings(manifest: Mapping[str, Any], task_ids: Iterable[str] | None, suite
     return {
         name: value
         for name, value in settings.items()
-        if value is not None and value != "" and name not in _PASSED_OVER
+        if value is not None and value != "" and setting_of(name) is not Setting.INCIDENTAL
     }
 
 
@@ -201,18 +181,14 @@ def _is_same(a: Mapping[str, Any], b: Mapping[str, Any], name: str) -> bool:
 
 
 def _kind(name: str, a: Any, b: Any, *, is_settled: bool, same_tasks: bool) -> Kind:
-    head = name.partition(".")[0]
-    if head == "benchmark":
+    setting = setting_of(name)
+    if name.startswith("benchmark."):
         return _kind_of_data(name, a, b, is_settled=is_settled, same_tasks=same_tasks)
-    if head == "metadata":  # the caller's own notes on the run, as the checkpoint's step
-        return Kind.GENERATION
-    if head == "sampler":
-        return Kind.BLOCKING if name.rpartition(".")[2].lower() in _PROMPT_POLICY else Kind.GENERATION
-    if name in _BLOCKING or head in ("limits", "protocol"):
+    if name == "executor.python" and _minor(a) == _minor(b):  # a patch release changes no verdict
+        return Kind.ENVIRONMENT
+    if setting is Setting.VERDICT:
         return Kind.BLOCKING
-    if name == "executor.python":  # the interpreter that judged; a patch release changes no verdict
-        return Kind.ENVIRONMENT if _minor(a) == _minor(b) else Kind.BLOCKING
-    return Kind.ENVIRONMENT
+    return Kind.GENERATION if setting is Setting.GENERATION else Kind.ENVIRONMENT
 
 
 def _kind_of_data(name: str, a: Any, b: Any, *, is_settled: bool, same_tasks: bool) -> Kind:

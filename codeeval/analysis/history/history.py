@@ -36,7 +36,8 @@ from codeeval.metrics.uncertainty import paired_bootstrap
 from codeeval.results import Estimate, Results
 from codeeval.results.card import Format, merged_card, with_card
 from codeeval.results.table import report_card
-from codeeval.runs.store import MANIFEST, load_results
+from codeeval.runs.records import MANIFEST
+from codeeval.runs.scoring import load_results
 
 __all__ = ["Best", "Checkpoint", "History", "LogHook", "Plateau"]
 

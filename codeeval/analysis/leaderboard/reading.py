@@ -23,7 +23,8 @@ from codeeval.formats import BigCodeBenchFile, read_results
 from codeeval.problem import Problem
 from codeeval.results import Results
 from codeeval.rows.jsonl import read_json
-from codeeval.runs.store import MANIFEST, Run, load_results
+from codeeval.runs.records import MANIFEST
+from codeeval.runs.scoring import ResultsLike, load_results
 
 __all__ = ["leaderboard"]
 
@@ -32,7 +33,7 @@ Path_ = str | os.PathLike[str]
 
 
 def leaderboard(
-    source: Path_ | Mapping[str, Run | Mapping[str, Run]],
+    source: Path_ | Mapping[str, ResultsLike | Mapping[str, ResultsLike]],
     *,
     subset: Literal["full", "hard"] | None = None,
     tasks: Iterable[str] | None = None,
@@ -123,9 +124,9 @@ def _of_folder(folder: Path, subset: str | None) -> Iterator[_Entry]:
         )
 
 
-def _of_mapping(source: Mapping[str, Run | Mapping[str, Run]]) -> Iterator[_Entry]:
+def _of_mapping(source: Mapping[str, ResultsLike | Mapping[str, ResultsLike]]) -> Iterator[_Entry]:
     for model, given in source.items():
-        by_split: Mapping[str | None, Run] = given if isinstance(given, Mapping) else {None: given}  # type: ignore[assignment]  # None: to be found
+        by_split: Mapping[str | None, ResultsLike] = given if isinstance(given, Mapping) else {None: given}  # type: ignore[assignment]  # None: to be found
         for split, run in by_split.items():
             if isinstance(run, Results):
                 entry = _of_results(run, model, split)
