@@ -17,146 +17,86 @@ if TYPE_CHECKING:
     from codeeval import analysis, environments, errors, extract, formats, languages, metrics
     from codeeval._evaluate import evaluate, evaluate_async, generate, rescore
     from codeeval.analysis import plots
-    from codeeval.analysis.auditing import Audit, audit
+    from codeeval.analysis.auditing import Audit as Audit, audit
     from codeeval.analysis.comparison import (
         ByLanguage as ByLanguage,
-    )
-    from codeeval.analysis.comparison import (
-        Comparison,
+        Comparison as Comparison,
+        by_language as by_language,
         compare,
         compare_many,
     )
-    from codeeval.analysis.comparison import (
-        by_language as by_language,
-    )
     from codeeval.analysis.extractors import (
         ExtractorComparison as ExtractorComparison,
-    )
-    from codeeval.analysis.extractors import (
         compare_extractors as compare_extractors,
     )
     from codeeval.analysis.hard import (
         HardSelection as HardSelection,
-    )
-    from codeeval.analysis.hard import (
         select_hard as select_hard,
-    )
-    from codeeval.analysis.hard import (
         sentence_embedder as sentence_embedder,
     )
     from codeeval.analysis.history import History
     from codeeval.analysis.inspection import inspect
-    from codeeval.analysis.leaderboard import Leaderboard, leaderboard
+    from codeeval.analysis.leaderboard import Leaderboard as Leaderboard, leaderboard
     from codeeval.analysis.report import report
     from codeeval.benchmarks import available, load
     from codeeval.errors import (
         CodeEvalError,
-    )
-    from codeeval.errors import (
         DatasetError as DatasetError,
-    )
-    from codeeval.errors import (
         ExecutionError as ExecutionError,
-    )
-    from codeeval.errors import (
         InvalidProblem as InvalidProblem,
-    )
-    from codeeval.errors import (
         NotComparable as NotComparable,
-    )
-    from codeeval.errors import (
         ResultsError as ResultsError,
-    )
-    from codeeval.errors import (
         SamplingError as SamplingError,
     )
     from codeeval.executors import Executor, LocalExecutor
     from codeeval.extract import (
         Extraction as Extraction,
-    )
-    from codeeval.extract import (
         calibrate as calibrate,
-    )
-    from codeeval.extract import (
         continuation as continuation,
-    )
-    from codeeval.extract import (
         fenced as fenced,
-    )
-    from codeeval.extract import (
         sanitize as sanitize,
-    )
-    from codeeval.extract import (
         stop_at as stop_at,
-    )
-    from codeeval.extract import (
         syncheck as syncheck,
-    )
-    from codeeval.extract import (
         until_stop as until_stop,
     )
     from codeeval.metrics import (
         BestAtK as BestAtK,
-    )
-    from codeeval.metrics import (
         ByTag as ByTag,
-    )
-    from codeeval.metrics import (
         GPassAtK as GPassAtK,
-    )
-    from codeeval.metrics import (
         MajorityAtK as MajorityAtK,
-    )
-    from codeeval.metrics import (
         Metric,
         PassAtK,
-        StatusRates,
-    )
-    from codeeval.metrics import (
         PassPowK as PassPowK,
-    )
-    from codeeval.metrics import (
+        StatusRates,
         TestPassFraction as TestPassFraction,
-    )
-    from codeeval.metrics import (
         TruncationRates as TruncationRates,
-    )
-    from codeeval.metrics import (
         plan as plan,
     )
     from codeeval.metrics.pass_at_k import pass_at_k
     from codeeval.preflight.ground_truth import ground_truth
     from codeeval.preflight.null_answers import null_answers
-    from codeeval.preflight.preloading import Preload as Preload
-    from codeeval.preflight.preloading import preload_for as preload_for
+    from codeeval.preflight.preloading import Preload as Preload, preload_for as preload_for
     from codeeval.problem import Problem, ProblemSet
     from codeeval.program import (
         Check as Check,
-    )
-    from codeeval.program import (
         Execution,
         Limits,
-        Program,
+        Program as Program,
         Status,
-    )
-    from codeeval.program import (
         Strength as Strength,
-    )
-    from codeeval.program import (
         TestResult as TestResult,
     )
-    from codeeval.results import Estimate, Results
-    from codeeval.results import report_card as report_card
+    from codeeval.results import Estimate, Results, report_card as report_card
     from codeeval.runs.cache import VerdictCache
     from codeeval.runs.callbacks import Callback, ProgressBar
     from codeeval.runs.rerun import Rerun
     from codeeval.runs.scoring import load_results
+    from codeeval.runs.spec import RunSettings
     from codeeval.sample import Attempt, Sample
     from codeeval.samplers import CanonicalSampler, FunctionSampler, RecordedSampler, Sampler
     from codeeval.sandbox import Sandbox
-    from codeeval.suites import CallSuite, ScriptSuite, SourceSuite, StdioSuite, Suite, UnittestSuite
-    from codeeval.suites import Oracle as Oracle
-    from codeeval.truth import GroundTruth
+    from codeeval.suites import CallSuite, Oracle as Oracle, ScriptSuite, SourceSuite, StdioSuite, Suite, UnittestSuite
+    from codeeval.truth import GroundTruth as GroundTruth
 
 __version__ = "0.1.0"
 
@@ -164,30 +104,26 @@ __version__ = "0.1.0"
 #: `ce.metrics.ByTag`, `ce.analysis.select_hard`, `ce.errors.SamplingError`.
 __all__ = [
     "Attempt",
-    "Audit",
     "CallSuite",
     "Callback",
     "CanonicalSampler",
     "CodeEvalError",
-    "Comparison",
     "Estimate",
     "Execution",
     "Executor",
     "FunctionSampler",
-    "GroundTruth",
     "History",
-    "Leaderboard",
     "Limits",
     "LocalExecutor",
     "Metric",
     "PassAtK",
     "Problem",
     "ProblemSet",
-    "Program",
     "ProgressBar",
     "RecordedSampler",
     "Rerun",
     "Results",
+    "RunSettings",
     "Sample",
     "Sampler",
     "Sandbox",
@@ -254,6 +190,7 @@ _NAMES = {
     "runs.callbacks": "Callback ProgressBar",
     "runs.rerun": "Rerun",
     "runs.scoring": "load_results",
+    "runs.spec": "RunSettings",
     "sample": "Attempt Sample",
     "samplers": "CanonicalSampler FunctionSampler RecordedSampler Sampler",
     "sandbox": "Sandbox",

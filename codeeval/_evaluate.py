@@ -18,8 +18,7 @@ from codeeval._arguments import refuse_other_paths
 from codeeval._imports import importing
 from codeeval._render.tables import plural
 from codeeval.executors.base import Executor
-from codeeval.extract import Extractor, default_extractor, extractor_named
-from codeeval.extract import extract as extract_code
+from codeeval.extract import Extractor, default_extractor, extract as extract_code, extractor_named
 from codeeval.extract.extraction import is_whole
 from codeeval.metrics import Metric, PassAtK
 from codeeval.preflight.missing_modules import MissingModules, missing_modules

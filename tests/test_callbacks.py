@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from codeeval import callbacks
 from codeeval._evaluate import evaluate, generate
 from codeeval._interactive import is_interactive
 from codeeval.problem import Problem, ProblemSet
 from codeeval.program import Program, Status
+from codeeval.runs import callbacks
 from codeeval.runs.callbacks import Callback, Notifier, ProgressBar
 from codeeval.sample import Attempt
 from codeeval.testing import FakeExecutor, ScriptedSampler

@@ -13,7 +13,8 @@ import codeeval as ce
 from codeeval.analysis.comparison import Comparison, Comparisons
 from codeeval.program import Execution, Status
 from codeeval.results import Estimate, Results
-from codeeval.results.card import merged_card, report_card, results_table
+from codeeval.results.card import merged_card
+from codeeval.results.table import report_card, results_table
 from codeeval.sample import Attempt, Sample
 from codeeval.testing import FakeExecutor, ScriptedSampler
 

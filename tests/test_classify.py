@@ -13,8 +13,7 @@ import pytest
 from codeeval.languages import Ending, Language, get, names
 from codeeval.program import Status
 from codeeval.sandbox.judge.deadlines import Expired
-from codeeval.sandbox.judge.status import CommandEnd, Facts, classify, classify_command
-from codeeval.sandbox.judge.status import Status as Inside
+from codeeval.sandbox.judge.status import CommandEnd, Facts, Status as Inside, classify, classify_command
 
 
 def exited(code: int) -> int:

@@ -12,8 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import codeeval as ce
 from codeeval.analysis.comparison import Kind, compare, compare_many, setting_differences

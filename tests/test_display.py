@@ -7,16 +7,15 @@ import time
 from html.parser import HTMLParser
 
 import pytest
-from codeeval._display import svg, untrusted
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from codeeval import _display
+from codeeval import _render
+from codeeval._render import svg, untrusted
 from codeeval.analysis.comparison import compare, compare_many
 from codeeval.analysis.history import History
 from codeeval.metrics import PassAtK
 from codeeval.program import Execution, Status, TestResult
-from codeeval.results import Estimate, Results
+from codeeval.results import Estimate, Failures, Results
 from codeeval.results.failures import gist
 from codeeval.sample import Attempt, Sample
 
@@ -149,7 +148,7 @@ class TestHostileText:
     @pytest.mark.parametrize("name", ["ten megabytes in one line", "ten megabytes of lines"])
     def test_ten_megabytes_are_cut_quickly(self, name: str) -> None:
         attempts = [failing(HOSTILE[name], index=index) for index in range(30)]
-        failures = _display.Failures(attempts)
+        failures = Failures(attempts)
 
         started = time.perf_counter()
         text, page = repr(failures), failures._repr_html_()
@@ -170,7 +169,7 @@ class TestHostileText:
         ],
     )
     def test_unprintable_characters_are_spelled_out(self, text: str, expected: str) -> None:
-        assert _display.visible(text) == expected
+        assert untrusted.visible(text) == expected
 
 
 class TestResultsReport:
@@ -283,7 +282,7 @@ class TestFailures:
         attempt = Attempt(
             sample=Sample(task_id="HumanEval/3", completion=code, index=7), code=code, executions={"tests": execution}
         )
-        failures = _display.Failures([attempt])
+        failures = Failures([attempt])
 
         for shown in (repr(failures), "\n".join(parse(failures._repr_html_()).data)):
             for part in ("HumanEval/3 sample 7", "failed", "2 |     return a + b + 1", "assert add(1, 2) == 3"):
@@ -303,7 +302,7 @@ class TestFailures:
         )
         attempt = Attempt(sample=Sample(task_id="a", completion=""), code="x", executions={"tests": execution})
 
-        shown = repr(_display.Failures([attempt]))
+        shown = repr(Failures([attempt]))
 
         assert shown.count("ZeroDivisionError") == 1
         assert shown.endswith("    return 1 / 0")
@@ -312,7 +311,7 @@ class TestFailures:
         execution = Execution(status=Status.CRASHED, message="killed", stderr="killed\n")
         attempt = Attempt(sample=Sample(task_id="a", completion=""), code="x", executions={"tests": execution})
 
-        assert "end of stderr" not in repr(_display.Failures([attempt]))
+        assert "end of stderr" not in repr(Failures([attempt]))
 
     def test_text_has_the_last_lines_of_each_stream_and_says_how_many_are_left_out(self) -> None:
         execution = Execution(
@@ -320,7 +319,7 @@ class TestFailures:
             stdout="".join(f"out {number}\n" for number in range(2000)),
             stderr="".join(f"err {number}\n" for number in range(11)),
         )
-        failures = _display.Failures([ended(execution)])
+        failures = Failures([ended(execution)])
 
         lines = repr(failures).splitlines()
 
@@ -337,7 +336,7 @@ class TestFailures:
         good, bad = Execution(status=Status.PASSED, stderr="fine"), Execution(status=Status.CRASHED, signal=11)
         attempt = Attempt(sample=Sample(task_id="a", completion=""), code="x", executions={"base": good, "plus": bad})
 
-        shown = repr(_display.Failures([attempt]))
+        shown = repr(Failures([attempt]))
 
         assert "fine" not in shown
         assert "plus: crashed after 0.00 CPU s, signal 11" in shown
@@ -369,7 +368,7 @@ class TestFailures:
 
     def test_is_a_sequence_whose_slices_show_the_next(self) -> None:
         attempts = [failing("x", index=index) for index in range(60)]
-        failures = _display.Failures(attempts)
+        failures = Failures(attempts)
 
         assert (len(failures), failures[3], list(failures[58:])) == (60, attempts[3], attempts[58:])
         assert repr(failures).endswith("… and 55 more; failures[5:] shows the next")
@@ -377,13 +376,13 @@ class TestFailures:
         assert "more; failures[50:] shows the next" in failures._repr_html_()
 
     def test_each_attempt_folds(self) -> None:
-        page = _display.Failures([failing("x"), failing("y", index=1)])._repr_html_()
+        page = Failures([failing("x"), failing("y", index=1)])._repr_html_()
 
         assert page.count("<details") == 2
         assert page.count("<details open>") == 1
 
     def test_a_fault_of_ours_is_not_blamed_on_the_candidate(self) -> None:
-        failures = _display.Failures([failing("x", status=Status.SANDBOX_ERROR)])
+        failures = Failures([failing("x", status=Status.SANDBOX_ERROR)])
 
         assert "not judged: infrastructure error" in repr(failures)
 
@@ -411,7 +410,7 @@ class TestComparison:
         a, b = two_runs("toy/")
         c = compare(a, b, names=("before", "after"))
 
-        shown = "\n".join(parse(_display.comparison_html(c)).data)
+        shown = "\n".join(parse(_render.html(c)).data)
 
         for part in ("before → after", "pass@1", "0.250", "0.750", "+0.500", "McNemar exact", "4 problems", "n = 1"):
             assert part in shown
@@ -425,7 +424,7 @@ class TestComparison:
         a, b = two_runs("toy/")
         part = Results(manifest=a.manifest, task_ids=a.task_ids[:2], attempts=a.attempts[:2])
 
-        page = _display.comparison_html(compare(part, b, on="common"))
+        page = _render.html(compare(part, b, on="common"))
 
         assert "RESTRICTED to the 2 common tasks" in page
 
@@ -434,7 +433,7 @@ class TestComparison:
 
         for correction, said in (("holm", "adjusted by holm"), (None, "NOT adjusted")):
             many = compare_many({"one": a, "two": b}, correction=correction)  # type: ignore[arg-type]  # a literal each
-            page = _display.comparisons_html(many)
+            page = _render.html(many)
             assert said in page
             assert "one → two" in page
 
@@ -443,7 +442,7 @@ class TestHistory:
     def test_shows_the_curve_the_highest_and_every_checkpoint(self) -> None:
         a, b = two_runs("toy/")
 
-        page = _display.history_html(history_of(a, b))
+        page = _render.html(history_of(a, b))
 
         shown = "\n".join(parse(page).data)
         assert "pass@1 over 2 checkpoints" in shown
@@ -453,18 +452,18 @@ class TestHistory:
             assert part in shown
 
     def test_one_without_any_checkpoint_or_score_says_so(self) -> None:
-        assert "no checkpoint has the score" in _display.history_html(History())
+        assert "no checkpoint has the score" in _render.html(History())
         withheld = Results(manifest={}, task_ids=["a"], attempts=[failing("x", task_id="a")], withheld="broken")
-        assert "SCORES WITHHELD at step 0: broken" in _display.history_html(history_of(withheld))
+        assert "SCORES WITHHELD at step 0: broken" in _render.html(history_of(withheld))
 
 
 @pytest.mark.parametrize("text", list(HOSTILE.values())[:-2], ids=list(HOSTILE)[:-2])
 def test_comparisons_and_histories_get_our_tags_only(text: str) -> None:
     a, b = two_runs(text)
     pages = [
-        _display.comparison_html(compare(a, b, names=(text, text + "b"))),
-        _display.comparisons_html(compare_many({text: a, text + "b": b})),
-        _display.history_html(history_of(a, b)),
+        _render.html(compare(a, b, names=(text, text + "b"))),
+        _render.html(compare_many({text: a, text + "b": b})),
+        _render.html(history_of(a, b)),
     ]
 
     for page in pages:
@@ -543,9 +542,7 @@ def ended(execution: Execution) -> Attempt:
 def test_what_a_failing_test_says_is_not_said_again() -> None:
     tests = tuple(TestResult(name=str(i), passed=False, message=f"f({i}) gave {i}") for i in (3, 4))
 
-    shown = repr(
-        _display.Failures([ended(Execution(status=Status.FAILED, message="test 3: f(3) gave 3", tests=tests))])
-    )
+    shown = repr(Failures([ended(Execution(status=Status.FAILED, message="test 3: f(3) gave 3", tests=tests))]))
 
     assert shown.count("f(3) gave 3") == 1
     assert "tests:\n" not in shown
@@ -559,9 +556,7 @@ def test_what_ended_a_run_comes_before_the_tests_that_were_not_heard() -> None:
     loading = Execution(status=Status.FAILED, message="No module named 'x'", tests=tests[1:])
     late = Execution(status=Status.TIMED_OUT, message="cpu: used its 1 CPU seconds", tests=tests)
 
-    unloaded, timed_out = (
-        repr(_display.Failures([ended(execution)])).splitlines()[2:] for execution in (loading, late)
-    )
+    unloaded, timed_out = (repr(Failures([ended(execution)])).splitlines()[2:] for execution in (loading, late))
 
     assert unloaded == [
         "  tests:",

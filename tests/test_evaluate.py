@@ -21,8 +21,11 @@ from codeeval.metrics import PassAtK, StatusRates
 from codeeval.problem import Problem, ProblemSet
 from codeeval.program import Execution, Program, Status
 from codeeval.runs.callbacks import Callback
-from codeeval.runs.run import Run, Settings
+from codeeval.runs.facts import facts_of
+from codeeval.runs.manifest import manifest_of
+from codeeval.runs.run import Run
 from codeeval.runs.scoring import load_results
+from codeeval.runs.spec import RunSettings, RunSpec
 from codeeval.sample import Attempt, Sample
 from codeeval.samplers.canonical import CanonicalSampler
 from codeeval.samplers.recorded import RecordedSampler
@@ -820,15 +823,17 @@ def test_a_slow_sampler_that_repeats_itself_holds_no_verdict_back() -> None:
                 yield sample
 
     sampler, executor = Slow([RIGHT] * 5), FakeExecutor(workers=2)
-    run = Run(
-        problem_set(1),
-        sampler,
+    problems = problem_set(1)
+    spec = RunSpec(
+        problems=problems,
         n_samples=5,
-        executor=executor,
-        settings=Settings(extract=continuation),
-        on_attempt=judged.append,
-        clock=lambda: now[0],
+        sampler={},
+        judge=facts_of(executor, problems),
+        settings=RunSettings(),
+        extract=continuation,
     )
+    manifest = manifest_of(spec, started="")
+    run = Run(spec, manifest, on_attempt=judged.append, clock=lambda: now[0])
     (asked,) = run.unsampled()
     for position, execution in executor.execute(run.unfinished(run.recorded(sampler.sample(*asked)))):
         run.record(position, execution)

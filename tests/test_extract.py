@@ -7,8 +7,7 @@ import pickle
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from codeeval.extract import Extraction, Extractor, continuation, fenced, stop_at, until_stop
 from codeeval.problem import Problem, Style

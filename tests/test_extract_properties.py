@@ -6,8 +6,7 @@ import ast
 import warnings
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from codeeval.extract import EXTRACTORS, Extraction, extract
 from codeeval.problem import Problem

@@ -12,8 +12,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from codeeval import formats
 from codeeval.errors import ResultsError, SamplingError

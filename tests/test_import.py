@@ -13,6 +13,7 @@ import pytest
 
 import codeeval
 
+MODULES = {"analysis", "environments", "errors", "extract", "formats", "languages", "metrics", "plots"}
 HEAVY = {"datasets", "huggingface_hub", "jsonlines", "multiprocess", "numpy", "pandas", "torch", "transformers"}
 
 
@@ -36,26 +37,30 @@ def test_importing_codeeval_prints_nothing_and_starts_no_thread() -> None:
 def test_names_are_found_where_type_checkers_are_told_that_they_are() -> None:
     source = ast.parse(Path(codeeval.__file__).read_text())
     (block,) = [n for n in source.body if isinstance(n, ast.If) and ast.unparse(n.test) == "TYPE_CHECKING"]
+    reachable = {*codeeval._HOMES, *codeeval.__all__}
     told = {
-        alias.name: f"{node.module}.{alias.name}" if node.module == "codeeval" else node.module
+        alias.name: f"{node.module}.{alias.name}" if alias.name in MODULES else node.module
         for node in block.body
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
 
-    assert sorted(told) == sorted(codeeval.__all__)
+    assert sorted(told) == sorted(reachable)
+    assert len(codeeval.__all__) <= 56
+    assert set(dir(codeeval)) == set(codeeval.__all__)
     for name, home in told.items():
         value = getattr(codeeval, name)
         assert value is (sys.modules[home or ""] if inspect.ismodule(value) else getattr(sys.modules[home or ""], name))
 
 
-def test_a_function_is_not_hidden_by_the_module_of_its_name() -> None:
+def test_a_function_is_not_hidden_by_a_module_of_its_name() -> None:
     script = (
-        "import codeeval.evaluate, codeeval.report, codeeval as ce\n"
-        "assert callable(ce.evaluate) and callable(ce.report)\n"
-        "from codeeval.evaluate import rescore\n"
-        "assert ce.rescore is rescore and ce.metrics.PassAtK is ce.PassAtK\n"
-        "assert 'compare' in dir(ce)\n"
+        "import codeeval.analysis.report, codeeval.preflight.ground_truth, codeeval as ce\n"
+        "assert callable(ce.evaluate) and callable(ce.report) and callable(ce.ground_truth)\n"
+        "import codeeval.analysis.leaderboard\n"
+        "assert callable(ce.leaderboard) and ce.metrics.PassAtK is ce.PassAtK\n"
+        "assert ce.extract.sanitize is ce.sanitize and ce.plots.__name__ == 'codeeval.analysis.plots'\n"
+        "assert 'compare' in dir(ce) and 'sanitize' not in dir(ce)\n"
     )
 
     subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, timeout=60)

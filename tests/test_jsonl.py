@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from codeeval.errors import ResultsError
 from codeeval.rows.jsonl import open_text, read_json, read_jsonl, read_rows, write_jsonl

@@ -10,8 +10,8 @@ import pytest
 
 import codeeval as ce
 from codeeval.errors import CodeEvalWarning
-from codeeval.preflight.missing_modules import lacking
-from codeeval.results.card import results_table
+from codeeval.preflight.missing_modules import missing_modules as lacking
+from codeeval.results.table import results_table
 from codeeval.testing import FakeExecutor
 
 

@@ -13,8 +13,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import codeeval as ce
 from codeeval.analysis.report import report
@@ -22,7 +21,7 @@ from codeeval.errors import NotComparable, ResultsError
 from codeeval.metrics import PassAtK, StatusRates
 from codeeval.program import Execution, Status, TestResult
 from codeeval.results import Estimate, Results
-from codeeval.results.card import report_card
+from codeeval.results.table import report_card
 from codeeval.sample import Attempt, Sample
 from codeeval.testing import FakeExecutor
 

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from codeeval._evaluate import evaluate, generate
 from codeeval.errors import ResultsError
@@ -665,6 +664,6 @@ def test_a_directory_that_was_refused_is_not_left_locked(tmp_path: Path) -> None
     run(tmp_path)
     manifest = json.loads((tmp_path / "manifest.json").read_text())
     with pytest.raises(ResultsError):
-        RunDirectory(tmp_path, manifest | {"n_samples": 1})
+        RunDirectory.open(tmp_path, manifest | {"n_samples": 1})
 
-    RunDirectory(tmp_path, manifest).close()
+    RunDirectory.open(tmp_path, manifest).close()

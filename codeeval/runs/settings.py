@@ -40,7 +40,6 @@ TABLE: tuple[tuple[str, Setting], ...] = (
     ("n_samples", Setting.INCIDENTAL),
     ("started", Setting.INCIDENTAL),
     ("finished", Setting.INCIDENTAL),
-    ("benchmark.problems", Setting.INCIDENTAL),
     ("executor.*workers", Setting.INCIDENTAL),
     ("executor.*actors", Setting.INCIDENTAL),
     ("sampler.*batch_size", Setting.INCIDENTAL),

@@ -134,6 +134,10 @@ def refuse_unknown_names(names: Iterable[str]) -> None:
             raise ValueError(f"ignore takes names of settings, but there is no setting {name!r}; {guess}")
 
 
+#: Which tasks, and how many samples of each: compared by who compares, for the runs' verdicts say it better.
+_COUNTED = frozenset({"task_ids", "n_samples", "benchmark.problems"})
+
+
 def _settings(manifest: Mapping[str, Any], task_ids: Iterable[str] | None, suite: str | None) -> dict[str, Any]:
     """Flatten a manifest to what is compared."""
     wanted = None if task_ids is None else set(task_ids)
@@ -163,7 +167,7 @@ def _settings(manifest: Mapping[str, Any], task_ids: Iterable[str] | None, suite
     return {
         name: value
         for name, value in settings.items()
-        if value is not None and value != "" and setting_of(name) is not Setting.INCIDENTAL
+        if value is not None and value != "" and name not in _COUNTED and setting_of(name) is not Setting.INCIDENTAL
     }
 
 
