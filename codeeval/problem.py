@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, Self, overload
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, overload
 
 from codeeval import languages
 from codeeval._arguments import similar_id
@@ -21,7 +21,7 @@ from codeeval._render.tables import plural
 from codeeval.assembly import defines
 from codeeval.errors import DatasetError, DatasetUnavailable, InvalidProblem
 from codeeval.languages import Language
-from codeeval.program import STANDINGS, Limits, Strength, standing_named
+from codeeval.program import STANDINGS, Execution, Limits, Program, Strength, standing_named
 from codeeval.suites import (
     CallSuite,
     Oracle,
@@ -34,7 +34,6 @@ from codeeval.suites import (
 )
 
 if TYPE_CHECKING:
-    from codeeval.executors import Executor
     from codeeval.truth import GroundTruth, Outcome
 
 __all__ = ["Problem", "ProblemSet"]
@@ -292,6 +291,13 @@ class Problem:
         return _rebuild, (fields | {"suites": dict(self.suites), "metadata": dict(self.metadata)},)
 
 
+class RunsPrograms(Protocol):
+    """An `Executor`, which stands above this module."""
+
+    def execute(self, programs: Iterable[Program]) -> Iterator[tuple[int, Execution]]:
+        """Execute programs as they come; see `Executor.execute`."""
+
+
 class ProblemSet(Sequence[Problem]):
     """Problems in order, with a name and a version; immutable, sliceable, addressable by task id."""
 
@@ -537,7 +543,7 @@ class ProblemSet(Sequence[Problem]):
         """Return for every task id how strong its verdicts are: a `Strength`, or `split (promised)`."""
         return {p.task_id: p.standing if p.promised else p.strength for p in self._problems}
 
-    def lint(self, executor: Executor | None = None, *, null_answers: bool = True) -> list[str]:
+    def lint(self, executor: RunsPrograms | None = None, *, null_answers: bool = True) -> list[str]:
         """List what is legal but worth knowing, a line each, in the order of the problems.
 
         From the problems alone: a prompt that shows every test, a missing reference solution, tests that assert

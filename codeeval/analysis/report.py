@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -124,9 +125,7 @@ def _subtitle(results: Results) -> str:
 
 
 def _version() -> str:
-    from codeeval import __version__  # the package's own module may still be importing this one
-
-    return __version__
+    return str(sys.modules["codeeval"].__version__)  # not imported: the package itself stands above this module
 
 
 def _section(title: str, *parts: str, note: str = "") -> str:

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from typing import Literal, overload
 
 from codeeval.errors import SandboxUnavailable, ToolchainMissing
+from codeeval.languages.finding import get, names
 from codeeval.languages.record import Language
+from codeeval.languages.table import PROTOCOLS
 from codeeval.languages.toolchain import Toolchain, find
 from codeeval.program import Check, Execution, Program, Status, Strength
 from codeeval.sandbox import Sandbox
@@ -124,8 +126,6 @@ def doctor(
         ValueError: there is no such language or protocol.
         SandboxError: no worker can be started.
     """
-    from codeeval.languages import PROTOCOLS, get, names
-
     if protocol not in PROTOCOLS:
         raise ValueError(f"protocol must be one of {', '.join(PROTOCOLS)}, but got {protocol!r}")
 

@@ -13,15 +13,25 @@ import linecache
 import sys
 import traceback
 import types
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Tuple
 
 from codeeval.sandbox.child.capture import ANY, Capture, __file__, install
 from codeeval.sandbox.wire import assertions
 
 if TYPE_CHECKING:
     import unittest
+    from typing import Protocol
 
-    from codeeval.sandbox.child.python import _Child
+    class Child(Protocol):
+        """What the child's side does for us; see `child.python`."""
+
+        namespace: Dict[str, Any]
+
+        def load(self, program: List[Any], name: str = ..., given: Mapping[str, Any] = ...) -> bool: ...
+        def receive(self) -> Any: ...
+        def send(self, message: Any) -> None: ...
+        def raised(self, error: BaseException) -> List[Any]: ...
+
 
 __all__ = ["MODULE", "serve"]
 
@@ -54,7 +64,7 @@ def prepare() -> None:
         _prepared.append(_Watch())
 
 
-def serve(child: "_Child", program: List[Any], protocol: str) -> None:
+def serve(child: "Child", program: List[Any], protocol: str) -> None:
     """Run the candidate, then the tests that the judge sends, and account for each.
 
     Args:
@@ -90,7 +100,7 @@ def serve(child: "_Child", program: List[Any], protocol: str) -> None:
         child.send(["tampered", changes[:10]] if changes else ["tested", message[1]])
 
 
-def _suite(child: "_Child", watch: "_Watch", source: str, names: List[str], code: Any) -> "unittest.TestSuite":
+def _suite(child: "Child", watch: "_Watch", source: str, names: List[str], code: Any) -> "unittest.TestSuite":
     """Run the tests' module and give the tests that were asked for.
 
     Args:
@@ -128,7 +138,7 @@ def _suite(child: "_Child", watch: "_Watch", source: str, names: List[str], code
     return unittest.TestSuite(tests)
 
 
-def _account(child: "_Child", capture: Capture) -> "unittest.TestResult":
+def _account(child: "Child", capture: Capture) -> "unittest.TestResult":
     """Return a result that tells the judge of each test as soon as it is over."""
     import unittest
 
