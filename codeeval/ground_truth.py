@@ -14,7 +14,7 @@ from typing import Any
 
 from codeeval.data import cache_dir, write_whole
 from codeeval.evaluate import evaluate
-from codeeval.executors import Executor, LocalExecutor
+from codeeval.executors import Executor, LocalExecutor, as_executor
 from codeeval.jsonl import parse_json
 from codeeval.problem import Problem, ProblemSet
 from codeeval.program import Status
@@ -52,6 +52,7 @@ def ground_truth(
     if executor is None:
         with LocalExecutor() as own:
             return ground_truth(problems, own, fresh=fresh, progress=progress)
+    executor = as_executor(executor)
     problems = problems if isinstance(problems, ProblemSet) else ProblemSet(problems)
     if not len(problems):
         raise ValueError(f"there is nothing to find out about: {problems!r}")

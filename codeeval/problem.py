@@ -29,7 +29,7 @@ from codeeval.suites import (
     SourceSuite,
     Suite,
     UnittestSuite,
-    reason_of,
+    as_suite,
     standing_of,
 )
 
@@ -81,6 +81,11 @@ class Problem:
             raise InvalidProblem(f"{self.task_id}: limits must be Limits(cpu_s=…, …), but got {self.limits!r:.80}")
         if not self.suites:
             raise InvalidProblem(f"{self.task_id}: a problem without tests can't be judged; give it at least one suite")
+        for name, suite in self.suites.items():
+            try:
+                as_suite(suite)
+            except TypeError as error:
+                raise InvalidProblem(f"{self.task_id}: suite {name!r}: {error}") from error
         if self.language != "python":
             self._refuse_python_suites()
 
@@ -662,7 +667,7 @@ def _remarks(problem: Problem) -> Iterator[str]:
     if not problem.has_canonical_solution:
         yield "no canonical solution, so nothing shows that its tests can be passed"
     for name, suite in problem.suites.items():
-        if reason := reason_of(suite):
+        if reason := as_suite(suite).strength_reason:
             yield f"suite {name!r} is judged {standing_of(suite)}, not proven to be split: {reason}"
         if isinstance(suite, ScriptSuite):
             asserts = [ast.unparse(n) for n in ast.walk(ast.parse(suite.source)) if isinstance(n, ast.Assert)]

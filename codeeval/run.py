@@ -38,7 +38,7 @@ from codeeval.program import Execution, Limits, Program
 from codeeval.rerun import Rerun
 from codeeval.results import Results, Tags
 from codeeval.sample import Attempt, Sample
-from codeeval.samplers.base import Sampler, describe
+from codeeval.samplers.base import Sampler
 from codeeval.store import SCHEMA, ExecutionRecord, RunDirectory, SampleKey, SuiteKey, logger, reruns_of, score
 
 __all__ = ["Run", "Settings"]
@@ -158,7 +158,7 @@ class Run:
         self.lacking: Lacking | None = None
         "Modules that the problems need and the executor's interpreter lacks."
         self._row_by_id = {task_id: row for row, task_id in enumerate(problems.task_ids)}
-        self._fixed_indices = bool(getattr(sampler, "fixed_indices", False))
+        self._fixed_indices = bool(sampler.fixed_indices)
         self.settings = settings
         self._executor_facts = executor_description(executor, problems) if executor is not None else None
         self._identity = executor_identity(executor, problems) if executor is not None and cache is not None else ""
@@ -611,7 +611,7 @@ def _manifest(
             "problems": len(problems),
         },
         "n_samples": n_samples,
-        "sampler": describe(sampler),
+        "sampler": dict(sampler.describe()),
         "problem_digests": {task_id: digest[:_DIGEST_CHARS] for task_id, digest in problems.digests().items()},
         "suites": _suites(problems),
         "limits": _limits(problems) if executor_facts is not None else None,

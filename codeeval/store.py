@@ -29,11 +29,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from codeeval._arguments import refuse_other_metrics, refuse_other_paths
+from codeeval._arguments import refuse_other_paths
 from codeeval._tables import plural
 from codeeval.errors import ResultsError
 from codeeval.jsonl import parse_json
-from codeeval.metrics import Metric, PassAtK
+from codeeval.metrics import Metric, PassAtK, as_metrics
 from codeeval.program import Execution
 from codeeval.results import Estimate, Results, Tags
 from codeeval.sample import Attempt, Sample
@@ -264,8 +264,7 @@ def load_results(path: str | os.PathLike[str], metrics: Iterable[Metric] | None 
     """
     refuse_other_paths("path", path, "load_results('runs/add')")
     if metrics is not None:
-        metrics = list(metrics) if isinstance(metrics, Iterator) else metrics
-        refuse_other_metrics(metrics)
+        metrics = as_metrics(list(metrics) if isinstance(metrics, Iterator) else metrics)
     directory = Path(path).expanduser()
     manifest = _require_manifest(directory)
     samples, _ = _read_samples(directory / SAMPLES, manifest["task_ids"])

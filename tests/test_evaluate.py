@@ -23,6 +23,7 @@ from codeeval.problem import Problem, ProblemSet
 from codeeval.program import Execution, Program, Status
 from codeeval.run import Run, Settings
 from codeeval.sample import Attempt, Sample
+from codeeval.samplers.base import Sampler
 from codeeval.samplers.canonical import CanonicalSampler
 from codeeval.samplers.recorded import RecordedSampler
 from codeeval.store import load_results
@@ -221,7 +222,7 @@ def test_a_sampler_that_can_check_is_asked_before_it_samples() -> None:
         evaluate(problem_set(), RecordedSampler(rows), FakeExecutor(judge))
 
 
-class Giving:
+class Giving(Sampler):
     """A sampler that gives exactly these samples, whatever is asked."""
 
     def __init__(self, *samples: Any, fixed_indices: bool = False) -> None:
