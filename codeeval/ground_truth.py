@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from codeeval.data import cache_dir, write_whole
+from codeeval._files import cache_dir, write_whole
 from codeeval.evaluate import evaluate
 from codeeval.executors import Executor, LocalExecutor, as_executor
 from codeeval.jsonl import parse_json

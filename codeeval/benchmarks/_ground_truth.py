@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from codeeval.data import cache_dir, write_whole
+from codeeval._files import cache_dir, write_whole
 from codeeval.errors import DatasetError
 from codeeval.executors import LocalExecutor
 from codeeval.jsonl import parse_json

@@ -145,12 +145,7 @@ def _is_call(tree: ast.expr) -> bool:
 
 def _load(name: str, side: Side, cot: bool, source: Source | None, verify: bool) -> ProblemSet:
     found = fetch(name, _PLACES, fields=_FIELDS, sha256=SHA256, source=source, verify=verify)
-    return ProblemSet(
-        (_problem(row, side, cot) for row in found.rows),
-        name=f"{name} (cot)" if cot else name,
-        version="1.0" if found.is_official else "custom",
-        revision=found.revision,
-    )
+    return found.problem_set(f"{name} (cot)" if cot else name, (_problem(row, side, cot) for row in found.rows))
 
 
 def _problem(row: Row, side: Side, cot: bool) -> Problem:

@@ -130,14 +130,8 @@ def _load(
     found = _fetch(name, stem, version, form, release, source, verify)
     truth = ground_truth(map(_restored, found.rows), found.digest, only_whether=_NOT_NONE)
     label = version if form == "full" else f"{version}-{form}"
-    if not release.sha256:
-        label += ", unverified"
-    return ProblemSet(
-        (_problem(row, truth[row["task_id"]], protocol, stop) for row in found.rows),
-        name=name,
-        version=label if found.is_official or not release.sha256 else "custom",
-        revision=found.revision,
-    )
+    problems = (_problem(row, truth[row["task_id"]], protocol, stop) for row in found.rows)
+    return found.problem_set(name, problems, version=label, unverified=f"{label}, unverified")
 
 
 def _fetch(

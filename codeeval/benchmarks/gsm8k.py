@@ -100,12 +100,8 @@ def gsm8k(
                 metadata={"answer": answer},
             )
         )
-    return ProblemSet(
-        problems,
-        name="gsm8k" if tuple(examples) == EXAMPLES else f"gsm8k ({len(examples)} own examples)",
-        version="1.0" if found.is_official else "custom",
-        revision=found.revision,
-    )
+    name = "gsm8k" if tuple(examples) == EXAMPLES else f"gsm8k ({len(examples)} own examples)"
+    return found.problem_set(name, problems)
 
 
 def _ask(question: str) -> str:

@@ -77,8 +77,7 @@ def _load(
                 row["task_id"], prompt, row["test"], row["entry_point"], canonical_solution=solution, stop=stop
             )
         )
-    version = "1.0" if found.is_official else "custom"
-    return ProblemSet(problems, name=name, version=version, revision=found.revision)
+    return found.problem_set(name, problems)
 
 
 def _as_written(row: Row) -> tuple[str, str]:

@@ -212,12 +212,7 @@ def humanevalpack(
     else:
         problems = [_ASK[task](ask, row) for row in found.rows]
     part = "" if descriptions is None or len(descriptions) == len(found.rows) else f", {len(descriptions)} described"
-    return ProblemSet(
-        problems,
-        name=f"{name} ({task}, {form}{part})",
-        version="1.0" if found.is_official else "custom",
-        revision=found.revision,
-    )
+    return found.problem_set(f"{name} ({task}, {form}{part})", problems)
 
 
 def humanevalpack_python(

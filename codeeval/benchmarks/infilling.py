@@ -63,5 +63,4 @@ def infilling(*, gap: str = "single-line", source: Source | None = None, verify:
         )
         for row in found.rows
     )
-    version = "1.0" if found.is_official else "custom"
-    return ProblemSet(problems, name=name, version=version, revision=found.revision)
+    return found.problem_set(name, problems)

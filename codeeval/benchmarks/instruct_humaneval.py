@@ -52,4 +52,4 @@ def instruct_humaneval(*, context: bool = True, source: Source | None = None, ve
                 prefix=row["context"] if context else before,
             )
         )
-    return ProblemSet(problems, name=name, version="unverified", revision=found.revision)
+    return found.problem_set(name, problems)

@@ -45,8 +45,7 @@ def quixbugs(*, source: Source | None = None, verify: bool = True) -> ProblemSet
         )
         for row in found.rows
     )
-    version = "1.0" if found.is_official else "custom"
-    return ProblemSet(problems, name="quixbugs", version=version, revision=found.revision)
+    return found.problem_set("quixbugs", problems)
 
 
 def _prompt(row: Row) -> str:

@@ -25,8 +25,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from codeeval._files import cache_dir
 from codeeval._imports import importing
-from codeeval.data import cache_dir
 from codeeval.errors import SandboxError
 from codeeval.languages.toolchain import Toolchain, fill
 from codeeval.languages.warm.headers import HEADERS, NAME, PREPARED, READ, Part, PreparedHeader
