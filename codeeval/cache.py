@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from codeeval._imports import importing
-from codeeval.jsonl import parse_json
 from codeeval.program import Execution, Status
+from codeeval.rows.jsonl import parse_json
 
 __all__ = ["VerdictCache", "is_reusable"]
 

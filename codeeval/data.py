@@ -29,8 +29,8 @@ from codeeval.errors import (
     ResultsError,
     require,
 )
-from codeeval.jsonl import read_rows
 from codeeval.problem import Problem, ProblemSet
+from codeeval.rows.jsonl import read_rows
 
 __all__ = [
     "CachedFile",

@@ -15,9 +15,9 @@ from typing import Any
 from codeeval._files import cache_dir, write_whole
 from codeeval.evaluate import evaluate
 from codeeval.executors import Executor, LocalExecutor, as_executor
-from codeeval.jsonl import parse_json
 from codeeval.problem import Problem, ProblemSet
 from codeeval.program import Status
+from codeeval.rows.jsonl import parse_json
 from codeeval.run import executor_description, executor_identity
 from codeeval.sample import Attempt
 from codeeval.samplers import CanonicalSampler

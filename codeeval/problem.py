@@ -627,7 +627,7 @@ def _refuse_other_rows(rows: object) -> None:
 def _read_rows(path: Any) -> Iterator[Mapping[str, Any]]:
     """Read a JSONL file, here and not through `formats`, which knows samples and stands above problems."""
     with importing:
-        from codeeval.jsonl import read_jsonl
+        from codeeval.rows.jsonl import read_jsonl
 
     try:
         for _, row in read_jsonl(path):

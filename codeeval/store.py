@@ -32,10 +32,10 @@ import numpy as np
 from codeeval._arguments import refuse_other_paths
 from codeeval._tables import plural
 from codeeval.errors import ResultsError
-from codeeval.jsonl import parse_json
 from codeeval.metrics import Metric, PassAtK, as_metrics
 from codeeval.program import Execution
 from codeeval.results import Estimate, Results, Tags
+from codeeval.rows.jsonl import parse_json
 from codeeval.sample import Attempt, Sample
 
 __all__ = [

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from codeeval.extract import Extraction, Extractor, continuation, fenced, stop_at, until_stop
-from codeeval.jsonl import read_jsonl
 from codeeval.problem import Problem, Style
+from codeeval.rows.jsonl import read_jsonl
 from codeeval.sample import Sample
 
 PROMPT = "def add(a, b):\n"

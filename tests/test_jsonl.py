@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from codeeval.errors import ResultsError
-from codeeval.jsonl import open_text, read_json, read_jsonl, read_rows, write_jsonl
+from codeeval.rows.jsonl import open_text, read_json, read_jsonl, read_rows, write_jsonl
 
 
 def _file(tmp_path: Path, content: bytes, name: str = "rows.jsonl") -> Path:

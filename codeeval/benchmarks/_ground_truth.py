@@ -19,8 +19,8 @@ from typing import Any
 from codeeval._files import cache_dir, write_whole
 from codeeval.errors import DatasetError
 from codeeval.executors import LocalExecutor
-from codeeval.jsonl import parse_json
 from codeeval.program import Check, CheckKind, Limits, Program, Status, Strength
+from codeeval.rows.jsonl import parse_json
 from codeeval.sandbox import decode_values
 from codeeval.suites.calls import packed
 

@@ -18,9 +18,9 @@ from typing import Any, Literal
 
 from codeeval.data import CachedFile, Fetched, HubFile, Row, Source, fetch
 from codeeval.errors import DatasetError, InvalidProblem
-from codeeval.jsonl import parse_json
 from codeeval.problem import Problem, ProblemSet
 from codeeval.program import Limits
+from codeeval.rows.jsonl import parse_json
 from codeeval.suites import UnittestSuite
 
 __all__ = ["DOMAINS", "NEEDS", "bigcodebench", "bigcodebench_hard"]

@@ -39,7 +39,7 @@ from codeeval.environments.installers import (
 from codeeval.environments.interpreters import Interpreter, find
 from codeeval.environments.locks import Lock, how_to_get, locks, normalised
 from codeeval.errors import EnvironmentUnavailable
-from codeeval.jsonl import parse_json
+from codeeval.rows.jsonl import parse_json
 
 __all__ = ["Environment", "build", "check", "described", "get", "remove"]
 

@@ -14,10 +14,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from codeeval.errors import SamplingError
-from codeeval.jsonl import write_jsonl
 from codeeval.problem import Problem
+from codeeval.rows.jsonl import write_jsonl
+from codeeval.rows.samples import known_task, located, problems_by_id
 from codeeval.sample import Sample
-from codeeval.sample_rows import known_task, located, problems_by_id
 
 __all__ = ["calibrate", "calibrated", "head_of"]
 

@@ -13,8 +13,8 @@ from codeeval.extract.extraction import Extractor, applied, of_raw_text
 from codeeval.extract.names import default_extractor, extractor_named
 from codeeval.extract.syntax import parse
 from codeeval.problem import Problem
+from codeeval.rows.samples import located, problems_by_id, sample_of
 from codeeval.sample import Sample
-from codeeval.sample_rows import located, problems_by_id, sample_of
 
 __all__ = ["SyntaxReport", "syncheck"]
 

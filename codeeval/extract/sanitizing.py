@@ -21,10 +21,10 @@ from codeeval.errors import SamplingError
 from codeeval.extract.extraction import Extractor, applied
 from codeeval.extract.names import extractor_named
 from codeeval.extract.workers import Workers
-from codeeval.jsonl import write_jsonl
 from codeeval.problem import Problem
+from codeeval.rows.jsonl import write_jsonl
+from codeeval.rows.samples import known_task, located, problems_by_id
 from codeeval.sample import Sample
-from codeeval.sample_rows import known_task, located, problems_by_id
 
 __all__ = ["sanitize"]
 

@@ -24,11 +24,11 @@ from codeeval.formats.bigcodebench import (
     write_pass_at_k,
 )
 from codeeval.formats.multipl_e import completion_rows, is_multipl_e_folder, result_attempts, write_multipl_e_results
-from codeeval.jsonl import first_character, read_json, read_jsonl, read_rows, write_jsonl
 from codeeval.problem import Problem
 from codeeval.program import Execution, Status, TestResult
+from codeeval.rows.jsonl import first_character, read_json, read_jsonl, read_rows, write_jsonl
+from codeeval.rows.samples import samples_from_rows, unknown_task
 from codeeval.sample import Attempt, Sample
-from codeeval.sample_rows import samples_from_rows, unknown_task
 
 __all__ = [
     "BigCodeBenchFile",

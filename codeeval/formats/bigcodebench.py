@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
 from codeeval.errors import ResultsError
-from codeeval.jsonl import open_text, read_json
 from codeeval.program import Execution, Status
+from codeeval.rows.jsonl import open_text, read_json
 from codeeval.sample import Attempt
 from codeeval.sandbox import NO_VERDICT
 

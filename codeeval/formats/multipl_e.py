@@ -15,11 +15,11 @@ from typing import Any
 
 from codeeval.benchmarks.multipl_e import completion_files, result_files, short_name
 from codeeval.errors import ResultsError, SamplingError
-from codeeval.jsonl import read_json, write_jsonl
 from codeeval.problem import Problem
 from codeeval.program import Execution, Status
+from codeeval.rows.jsonl import read_json, write_jsonl
+from codeeval.rows.samples import unknown_task
 from codeeval.sample import Attempt, Sample
-from codeeval.sample_rows import unknown_task
 from codeeval.suites import SourceSuite
 
 __all__ = ["completion_rows", "is_multipl_e_folder", "result_attempts", "write_multipl_e_results"]

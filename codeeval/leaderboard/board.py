@@ -17,11 +17,11 @@ import numpy.typing as npt
 from codeeval import _display, _tables
 from codeeval._tables import plural
 from codeeval.errors import require
-from codeeval.jsonl import open_text
 from codeeval.leaderboard.ratings import RatedModels, rated_models
 from codeeval.metrics.base import mean_over_problems
 from codeeval.metrics.ratings import RankCorrelation, Resample, bradley_terry, rank_correlation
 from codeeval.results import Estimate
+from codeeval.rows.jsonl import open_text
 
 __all__ = ["AVERAGE", "Change", "Leaderboard", "Solved", "Standing"]
 

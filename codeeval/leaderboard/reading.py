@@ -19,10 +19,10 @@ from codeeval._tables import flattened, plural
 from codeeval.benchmarks.bigcodebench import DOMAINS
 from codeeval.errors import NotComparable, ResultsError
 from codeeval.formats import BigCodeBenchFile, read_results
-from codeeval.jsonl import read_json
 from codeeval.leaderboard.board import Leaderboard, Solved
 from codeeval.problem import Problem
 from codeeval.results import Results
+from codeeval.rows.jsonl import read_json
 from codeeval.store import MANIFEST, Run, load_results
 
 __all__ = ["leaderboard"]

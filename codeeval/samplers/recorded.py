@@ -10,8 +10,8 @@ from typing import Any
 from codeeval._tables import plural
 from codeeval.errors import SamplingError
 from codeeval.problem import Problem
+from codeeval.rows.samples import located, refuse_other_rows, samples_from_rows, unknown_task
 from codeeval.sample import Sample
-from codeeval.sample_rows import located, refuse_other_rows, samples_from_rows, unknown_task
 from codeeval.samplers.base import Sampler
 
 __all__ = ["RecordedSampler"]

@@ -14,8 +14,8 @@ from typing import Any
 
 from codeeval._arguments import similar_id
 from codeeval.errors import SamplingError
-from codeeval.jsonl import read_rows
 from codeeval.problem import Problem
+from codeeval.rows.jsonl import read_rows
 from codeeval.sample import Sample
 
 __all__ = [
