@@ -57,7 +57,8 @@ if TYPE_CHECKING:
     from codeeval.metrics.pass_at_k import pass_at_k
     from codeeval.null_answers import null_answers
     from codeeval.preloading import Preload, preload_for
-    from codeeval.problem import Problem, ProblemSet
+    from codeeval.problem import Problem
+    from codeeval.problem_set import ProblemSet
     from codeeval.program import Check, Execution, Limits, Program, Status, Strength, TestResult
     from codeeval.report import report
     from codeeval.rerun import Rerun
@@ -191,7 +192,8 @@ _NAMES = {
     "metrics.pass_at_k": "pass_at_k",
     "null_answers": "null_answers",
     "preloading": "Preload preload_for",
-    "problem": "Problem ProblemSet",
+    "problem": "Problem",
+    "problem_set": "ProblemSet",
     "program": "Check Execution Limits Program Status Strength TestResult",
     "report": "report",
     "rerun": "Rerun",

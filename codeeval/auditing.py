@@ -21,7 +21,8 @@ from codeeval.benchmarks import available, load
 from codeeval.executors import Executor, LocalExecutor, as_executor
 from codeeval.extract import default_extractor
 from codeeval.extract.extraction import applied
-from codeeval.problem import Problem, ProblemSet
+from codeeval.problem import Problem
+from codeeval.problem_set import ProblemSet
 from codeeval.program import Execution, Program, Strength
 from codeeval.results import Results
 from codeeval.sample import Attempt, Sample

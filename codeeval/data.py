@@ -29,7 +29,8 @@ from codeeval.errors import (
     ResultsError,
     require,
 )
-from codeeval.problem import Problem, ProblemSet
+from codeeval.problem import Problem
+from codeeval.problem_set import ProblemSet
 from codeeval.rows.jsonl import read_rows
 
 __all__ = [

@@ -24,7 +24,8 @@ from codeeval.extract import Extractor, default_extractor, extractor_named
 from codeeval.extract import extract as extract_code
 from codeeval.extract.extraction import is_whole
 from codeeval.metrics import Metric, PassAtK, as_metrics
-from codeeval.problem import Problem, ProblemSet
+from codeeval.problem import Problem
+from codeeval.problem_set import ProblemSet
 from codeeval.program import STANDINGS, Strength, standing_named
 from codeeval.rerun import Rerun
 from codeeval.results import Results

@@ -15,7 +15,8 @@ from typing import Any
 from codeeval._files import cache_dir, write_whole
 from codeeval.evaluate import evaluate
 from codeeval.executors import Executor, LocalExecutor, as_executor
-from codeeval.problem import Problem, ProblemSet
+from codeeval.problem import Problem
+from codeeval.problem_set import ProblemSet
 from codeeval.program import Status
 from codeeval.rows.jsonl import parse_json
 from codeeval.run import executor_description, executor_identity

@@ -33,7 +33,8 @@ from codeeval.extract import Extractor
 from codeeval.extract.extraction import applied, name_of
 from codeeval.lacking import Lacking, lacking
 from codeeval.metrics import Metric
-from codeeval.problem import Problem, ProblemSet
+from codeeval.problem import Problem
+from codeeval.problem_set import ProblemSet
 from codeeval.program import Execution, Limits, Program
 from codeeval.rerun import Rerun
 from codeeval.results import Results, Tags

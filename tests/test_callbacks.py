@@ -13,7 +13,8 @@ from codeeval import callbacks
 from codeeval._interactive import is_interactive
 from codeeval.callbacks import Callback, Notifier, ProgressBar
 from codeeval.evaluate import evaluate, generate
-from codeeval.problem import Problem, ProblemSet
+from codeeval.problem import Problem
+from codeeval.problem_set import ProblemSet
 from codeeval.program import Program, Status
 from codeeval.sample import Attempt
 from codeeval.testing import FakeExecutor, ScriptedSampler

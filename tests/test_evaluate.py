@@ -19,7 +19,8 @@ from codeeval.evaluate import evaluate, evaluate_async, generate, rescore
 from codeeval.executors.base import Executor
 from codeeval.extract import Extraction, continuation, fenced
 from codeeval.metrics import PassAtK, StatusRates
-from codeeval.problem import Problem, ProblemSet
+from codeeval.problem import Problem
+from codeeval.problem_set import ProblemSet
 from codeeval.program import Execution, Program, Status
 from codeeval.run import Run, Settings
 from codeeval.sample import Attempt, Sample

@@ -14,7 +14,8 @@ from codeeval.cache import VerdictCache
 from codeeval.evaluate import evaluate, rescore
 from codeeval.executors.local import LocalExecutor
 from codeeval.metrics import PassAtK
-from codeeval.problem import Problem, ProblemSet
+from codeeval.problem import Problem
+from codeeval.problem_set import ProblemSet
 from codeeval.program import Program, Status
 from codeeval.rerun import Rerun
 from codeeval.samplers.canonical import CanonicalSampler

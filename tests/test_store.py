@@ -21,7 +21,8 @@ from hypothesis import strategies as st
 from codeeval.errors import ResultsError
 from codeeval.evaluate import evaluate, generate
 from codeeval.metrics import PassAtK
-from codeeval.problem import Problem, ProblemSet
+from codeeval.problem import Problem
+from codeeval.problem_set import ProblemSet
 from codeeval.program import Execution, Program, Status, TestResult
 from codeeval.results import Results
 from codeeval.sample import Sample
@@ -491,7 +492,8 @@ import os, signal, threading, time
 from pathlib import Path
 from codeeval.errors import ResultsError
 from codeeval.evaluate import evaluate
-from codeeval.problem import Problem, ProblemSet
+from codeeval.problem import Problem
+from codeeval.problem_set import ProblemSet
 from codeeval.program import Execution, Status, TestResult
 from codeeval.testing import FakeExecutor, ScriptedSampler
 

@@ -18,7 +18,8 @@ from typing import Any, Literal
 
 from codeeval.data import CachedFile, Fetched, HubFile, Row, Source, fetch
 from codeeval.errors import DatasetError, InvalidProblem
-from codeeval.problem import Problem, ProblemSet
+from codeeval.problem import Problem
+from codeeval.problem_set import ProblemSet
 from codeeval.program import Limits
 from codeeval.rows.jsonl import parse_json
 from codeeval.suites import UnittestSuite

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from codeeval.data import CachedFile, HubFile, Place, Row, Source, UrlFile, fetch
-from codeeval.problem import Problem, ProblemSet
+from codeeval.problem import Problem
+from codeeval.problem_set import ProblemSet
 from codeeval.program import Limits, Program
 from codeeval.suites import ScriptSuite, Task, WrappingSuite
 

@@ -17,7 +17,8 @@ from typing import Any, Literal
 from codeeval.benchmarks._ground_truth import Truth, ground_truth
 from codeeval.data import CachedFile, Fetched, Source, UrlFile, fetch
 from codeeval.errors import DatasetError
-from codeeval.problem import Problem, ProblemSet
+from codeeval.problem import Problem
+from codeeval.problem_set import ProblemSet
 from codeeval.program import Limits
 from codeeval.suites import CallSuite, Oracle, Suite
 from codeeval.suites.calls import decimal_limits

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 from codeeval.data import CachedFile, HubFile, Place, Source, UrlFile, fetch
 from codeeval.errors import InvalidProblem
-from codeeval.problem import Problem, ProblemSet
+from codeeval.problem import Problem
+from codeeval.problem_set import ProblemSet
 
 __all__ = ["EXAMPLES", "gsm8k"]
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from codeeval.data import CachedFile, HubFile, PackageFile, Place, Row, Source, fetch
-from codeeval.problem import Problem, ProblemSet
+from codeeval.problem import Problem
+from codeeval.problem_set import ProblemSet
 
 __all__ = ["humaneval", "humaneval_stripped", "humaneval_unstripped"]
 

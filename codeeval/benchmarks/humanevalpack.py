@@ -13,7 +13,8 @@ from codeeval import languages
 from codeeval._arguments import similar_id
 from codeeval.benchmarks._patches import NOTATIONS, patched
 from codeeval.data import CachedFile, HubFile, Place, Row, Source, fetch
-from codeeval.problem import Problem, ProblemSet
+from codeeval.problem import Problem
+from codeeval.problem_set import ProblemSet
 from codeeval.program import Limits, Strength
 from codeeval.suites import SourceSuite, Suite, Task
 

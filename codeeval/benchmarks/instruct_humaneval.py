@@ -7,7 +7,8 @@ rows of the published form only. Its sets are therefore of the version "unverifi
 from __future__ import annotations
 
 from codeeval.data import CachedFile, HubFile, Place, Source, fetch
-from codeeval.problem import Problem, ProblemSet
+from codeeval.problem import Problem
+from codeeval.problem_set import ProblemSet
 
 __all__ = ["instruct_humaneval"]
 

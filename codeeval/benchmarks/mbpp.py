@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 from codeeval.data import CachedFile, Fetched, HubFile, Place, Row, Source, UrlFile, fetch
 from codeeval.errors import InvalidProblem
-from codeeval.problem import Problem, ProblemSet
+from codeeval.problem import Problem
+from codeeval.problem_set import ProblemSet
 
 __all__ = ["mbpp", "mbpp_sanitized"]
 

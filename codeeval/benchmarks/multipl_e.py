@@ -22,7 +22,8 @@ from codeeval.benchmarks._sealing import sealed_tests
 from codeeval.data import CachedFile, HubFile, Place, Row, Source, fetch, rows_digest
 from codeeval.errors import DatasetError, InvalidProblem
 from codeeval.languages import Language
-from codeeval.problem import Problem, ProblemSet
+from codeeval.problem import Problem
+from codeeval.problem_set import ProblemSet
 from codeeval.rows.jsonl import read_json
 from codeeval.suites import SourceSuite
 from codeeval.suites.source import proof_of

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from codeeval.data import CachedFile, HubFile, Place, Row, Source, fetch
-from codeeval.problem import Problem, ProblemSet
+from codeeval.problem import Problem
+from codeeval.problem_set import ProblemSet
 
 __all__ = ["quixbugs"]
 
