@@ -28,6 +28,7 @@ from measure import machine, tree_cpu_s
 
 import codeeval as ce
 from codeeval.errors import InvalidProblem
+from codeeval.program import CheckKind
 
 #: Compute-heavy tasks, left out where the cost of judging is compared.
 _HEAVY = {f"HumanEval/{i}" for i in (32, 36, 38, 39, 50, 62, 75, 147)}
@@ -162,7 +163,7 @@ finally:
     raise AssertionError("answers=%d opaque=%d" % tuple(_seen))
 """
     counted = ce.Check(
-        kind="script",
+        kind=CheckKind.SCRIPT,
         strength=ce.Strength.SPLIT,
         source=source,
         setup=check.setup,

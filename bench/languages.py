@@ -34,7 +34,7 @@ import codeeval as ce
 from codeeval.errors import ToolchainMissing
 from codeeval.languages import Language, get
 from codeeval.languages.toolchain import Toolchain, find
-from codeeval.program import Check, Program, Strength
+from codeeval.program import Check, CheckKind, Program, Strength
 from codeeval.sandbox.judge.status import CommandEnd, classify_command
 
 #: Languages with recorded verdicts: name → the short name in their files.
@@ -152,7 +152,7 @@ def _program(row: dict[str, Any], record: Language) -> Program:
         main=record.main,
         protocol=row["protocol"],
         limits=record.under(row["protocol"]).run_limits,
-        check=Check(kind="language", strength=Strength.SAME_BOX),
+        check=Check(kind=CheckKind.LANGUAGE, strength=Strength.SAME_BOX),
     )
 
 

@@ -24,11 +24,11 @@ from pathlib import Path
 sys.path.insert(0, os.fspath(Path(__file__).parent.parent))
 
 from codeeval.executors.local import LocalExecutor
-from codeeval.program import Check, Limits, Program, Strength
+from codeeval.program import Check, CheckKind, Limits, Program, Strength
 
 LIMITS = Limits(cpu_s=0.5, wall_s=2.0, memory_bytes=512 << 20)
 TEST = "assert f(1) == 2\nassert f([1])[0] == 1"
-CHECK = Check(kind="script", strength=Strength.SPLIT, source=TEST, entry_point="f")
+CHECK = Check(kind=CheckKind.SCRIPT, strength=Strength.SPLIT, source=TEST, entry_point="f")
 #: Rows of the table, and the samples of throughput from which its drift is told.
 PARTS = 10
 

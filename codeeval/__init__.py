@@ -76,7 +76,8 @@ if TYPE_CHECKING:
     from codeeval.preflight.ground_truth import ground_truth
     from codeeval.preflight.null_answers import null_answers
     from codeeval.preflight.preloading import Preload as Preload, preload_for as preload_for
-    from codeeval.problem import Problem, ProblemSet
+    from codeeval.problem import Problem
+    from codeeval.problem_set import ProblemSet
     from codeeval.program import (
         Check as Check,
         Execution,
@@ -183,7 +184,8 @@ _NAMES = {
     "preflight.ground_truth": "ground_truth",
     "preflight.null_answers": "null_answers",
     "preflight.preloading": "Preload preload_for",
-    "problem": "Problem ProblemSet",
+    "problem": "Problem",
+    "problem_set": "ProblemSet",
     "program": "Check Execution Limits Program Status Strength TestResult",
     "results": "Estimate Results report_card",
     "runs.cache": "VerdictCache",

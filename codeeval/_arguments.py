@@ -6,25 +6,9 @@ import difflib
 import inspect
 import os
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
-__all__ = ["call_of", "refuse_other_metrics", "refuse_other_paths", "similar_id"]
-
-
-def refuse_other_metrics(metrics: object) -> None:
-    """Refuse what is no sequence of metrics.
-
-    Raises:
-        TypeError: it is none, or holds what is no metric; says what may be meant.
-    """
-    if isinstance(metrics, str) or not isinstance(metrics, Sequence):
-        remedy = _metric_named(metrics) or repr(metrics)[:60]
-        raise TypeError(f"metrics must be a sequence of metrics, but got {metrics!r:.200}; did you mean [{remedy}]?")
-    for metric in metrics:
-        if isinstance(metric, type) or not callable(metric) or not hasattr(metric, "min_samples"):
-            named = call_of(metric) if isinstance(metric, type) else _metric_named(metric)
-            remedy = f"; did you mean {named}?" if named else ""
-            raise TypeError(f"a metric is a callable with min_samples, but got {metric!r:.200}{remedy}")
+__all__ = ["call_of", "metric_named", "refuse_other_paths", "similar_id"]
 
 
 def refuse_other_paths(name: str, path: object, example: str) -> None:
@@ -52,6 +36,7 @@ def similar_id(task_id: str, known: Collection[str]) -> str:
     return f"did you mean {close[0]!r}?" if close else f"its ids look like {next(iter(known), '')!r}"
 
 
-def _metric_named(name: object) -> str:
+def metric_named(name: object) -> str:
+    """Write the call that makes the metric of a name, as `pass@10`; empty where it names none."""
     found = re.fullmatch(r"pass@([1-9]\d*)", name) if isinstance(name, str) else None
     return f"PassAtK({found[1]})" if found else ""

@@ -22,13 +22,15 @@ from codeeval.extract import Extractor, default_extractor, extract as extract_co
 from codeeval.extract.extraction import is_whole
 from codeeval.metrics import Metric, PassAtK
 from codeeval.preflight.missing_modules import MissingModules, missing_modules
-from codeeval.problem import Problem, ProblemSet
+from codeeval.problem import Problem
+from codeeval.problem_set import ProblemSet
 from codeeval.results import Results
 from codeeval.runs.callbacks import Callback, listed
 from codeeval.runs.checking import (
+    check_arguments,
     check_before,
-    check_ports,
     n_samples_of,
+    ports_of,
     problem_set_of,
     refuse_weaker,
     settings_of,
@@ -39,7 +41,7 @@ from codeeval.runs.records import ExecutionRecord, SuiteKey, read_executions, re
 from codeeval.runs.resuming import setting_differences
 from codeeval.runs.spec import JudgingKeywords, RunSettings, RunSpec
 from codeeval.sample import Attempt, Sample
-from codeeval.samplers.base import Sampler, describe
+from codeeval.samplers.base import Sampler
 
 __all__ = ["evaluate", "evaluate_async", "generate", "rescore"]
 
@@ -92,7 +94,8 @@ def evaluate(
         ExecutionError: programs can't be executed here.
         ResultsError: `out` can't be written, or holds another run; says what differs.
     """
-    check_ports(sampler, executor, metrics, extract, problems, out)
+    sampler, executor, metrics = ports_of(sampler, executor, metrics, problems)
+    check_arguments(extract, out)
     settings = settings_of("evaluate", settings, judging)
     problems = problem_set_of(problems)
     refuse_weaker(problems, settings.min_strength)
@@ -105,8 +108,8 @@ def evaluate(
         spec = RunSpec(
             problems=problems,
             n_samples=n,
-            sampler=describe(sampler),
-            fixed_indices=bool(getattr(sampler, "fixed_indices", False)),
+            sampler=dict(sampler.describe()),
+            fixed_indices=bool(sampler.fixed_indices),
             judge=facts_of(executor, problems),
             settings=settings,
             extract=extract,
@@ -213,15 +216,16 @@ def generate(
         SamplingError: the model, the server or the recorded file failed.
         ResultsError: `out` can't be written, or holds another run; says what differs.
     """
-    check_ports(sampler, None, (), None, problems, out)
+    sampler, _, _ = ports_of(sampler, None, (), problems)
+    check_arguments(None, out)
     problems = problem_set_of(problems)
     n = n_samples_of(n_samples, (), sampler, problems)
     check_before(problems, sampler, (), n)
     spec = RunSpec(
         problems=problems,
         n_samples=n,
-        sampler=describe(sampler),
-        fixed_indices=bool(getattr(sampler, "fixed_indices", False)),
+        sampler=dict(sampler.describe()),
+        fixed_indices=bool(sampler.fixed_indices),
         metadata=metadata,
     )
     with opened(spec, out=out, callbacks=callbacks, progress=progress) as (run, _):
@@ -269,7 +273,8 @@ def rescore(
     refuse_weaker(problems, settings.min_strength)
     refuse_other_paths("run", run, "rescore('runs/add', problems)")
     sampler = _RecordedRun(run, problems)
-    check_ports(sampler, executor, metrics, extract, out=out)
+    _, executor, metrics = ports_of(sampler, executor, metrics, problems)
+    check_arguments(extract, out)
     n = sampler.n_available(problems)
     check_before(problems, sampler, metrics, n, source="the run")
     extract = extractor_named(extract or _extractor_of(sampler.manifest, problems))
@@ -293,7 +298,7 @@ def rescore(
             return follow(judged_anew, sampler, executor, metrics, notifier)
 
 
-class _RecordedRun:
+class _RecordedRun(Sampler):
     """A sampler that gives a run directory's completions again."""
 
     fixed_indices = True

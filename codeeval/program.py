@@ -18,6 +18,7 @@ from typing import Any, Literal, Self
 __all__ = [
     "STANDINGS",
     "Check",
+    "CheckKind",
     "Execution",
     "Limits",
     "Network",
@@ -166,14 +167,54 @@ class Limits:
             )
 
 
+class CheckKind(StrEnum):
+    """The kinds of checks, and which fields of `Check` each uses beside `strength`; the others stay at their defaults.
+
+    An executor judges all kinds at all their `strengths`. The set is closed: a kind is a part of the judge
+    (`codeeval.sandbox.judge`).
+    """
+
+    SCRIPT = "script"
+    """`source` is Python that calls the candidate and raises when it is wrong. Uses `source`, `entry_point`, `setup`,
+    `names`, `modules`, `promised`, and of `parameters`: `reads` (what the tests read of answers and not every copy
+    has), `prefetch` (a program that makes the tests' calls), `shared` (whether they need the candidate's namespace)."""
+    CALLS = "calls"
+    """`entry_point` is called with each of `inputs`, and what it gives is compared with `expected`. Uses `inputs`,
+    `expected`, `entry_point`, `comparison`, `source` (of the comparison `check`), `parameters` of the comparison
+    (`rtol`, `atol`), `run_all`, `test_limits_s`, `test_clock`."""
+    STDIO = "stdio"
+    """The whole program is run with each of `inputs` as its stdin, and what it prints is compared with `expected`. Uses
+    `inputs`, `expected`, `comparison`, `source` (of the comparisons `check` and `program`), `parameters` of the
+    comparison (`rtol`, `atol`), `run_all`, `test_limits_s`."""
+    UNITTEST = "unittest"
+    """`source` defines classes of `unittest`, of which the tests `names` are run beside the candidate. Uses `source`,
+    `names`, and of `parameters`: `lenient` (the tests that may be skipped)."""
+    LANGUAGE = "language"
+    """Candidate and tests are one program in another language than Python; how it ends is the verdict. Uses
+    `entry_point`, and of `parameters`: `proof` (a line that stdout must hold), `imports` (a program whose build shows
+    whether the prompt's imports are there), `alone` (the main file without its tests)."""
+
+    @property
+    def strengths(self) -> tuple[Strength, ...]:
+        """The strengths at which this kind is judged, strongest first."""
+        return _STRENGTHS[self]
+
+
+_STRENGTHS: Mapping[CheckKind, tuple[Strength, ...]] = {
+    CheckKind.SCRIPT: (Strength.SPLIT, Strength.SAME_BOX),
+    CheckKind.CALLS: (Strength.VALUES_OUT,),
+    CheckKind.STDIO: (Strength.VALUES_OUT,),
+    CheckKind.UNITTEST: (Strength.SAME_BOX,),
+    CheckKind.LANGUAGE: (Strength.SAME_BOX,),
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
     """How a program is judged. It goes to the judge only, except that same-box tests run beside the candidate."""
 
-    kind: str
-    """`script`: `source` is Python that calls the candidate and raises when it is wrong. `calls`: the entry point is
-    called with `inputs`. `stdio`: the program is run with `inputs` as its stdin. `unittest`: `source` defines classes
-    of tests, of which `names` are run."""
+    kind: CheckKind
+    "Which of the fields below are used, and how; a string is taken for the kind of that name."
     strength: Strength
     promised: bool = False
     """Whether the author promised that the tests may be judged at this strength (`strength="split"`), where no proof
@@ -195,9 +236,7 @@ class Check:
     comparison: str = "exact"
     "How the two are compared; `check` and `program` are for checkers, whose text is `source`."
     parameters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-    """Of the comparison: `rtol`, `atol`; of `unittest`, the `lenient` tests, which may be skipped; of `script`, what
-    the tests read of answers (`reads`), a program that makes their calls (`prefetch`), whether they share the
-    candidate's namespace (`shared`)."""
+    "What else the kind of check, or the comparison, needs; see `CheckKind`."
     run_all: bool = True
     "Whether the tests after the first failure are run too."
     test_limits_s: tuple[float, ...] = ()
@@ -205,6 +244,13 @@ class Check:
     test_clock: Literal["cpu", "wall"] = "cpu"
     """What these seconds are: `cpu` seconds, behind which stands three times as much of wall-clock time and ten seconds
     more; or `wall`-clock seconds from the call. Time in which there was no core to run on counts in neither."""
+
+    def __post_init__(self) -> None:
+        try:
+            object.__setattr__(self, "kind", CheckKind(self.kind))
+        except ValueError:
+            kinds = ", ".join(repr(kind.value) for kind in CheckKind)
+            raise ValueError(f"Check.kind must be one of {kinds}, but got {self.kind!r:.80}") from None
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Mapping proxies, the frozen default of empty mappings, cannot be pickled themselves.
@@ -279,6 +325,7 @@ class Program:
             check = Check(
                 **{
                     **check,
+                    "kind": CheckKind(check["kind"]),
                     "strength": Strength(check["strength"]),
                     "names": tuple(check["names"]),
                     "modules": MappingProxyType(dict(check["modules"])),

@@ -22,7 +22,7 @@ from codeeval.executors.base import Executor
 from codeeval.problem import Problem
 from codeeval.program import Execution, Limits, Program, Status
 from codeeval.sample import Sample
-from codeeval.samplers.base import Sampler
+from codeeval.samplers.base import Sampler, as_sampler
 
 __all__ = ["ConformanceError", "FakeExecutor", "ScriptedSampler", "check_executor", "check_sampler"]
 
@@ -31,7 +31,7 @@ class ConformanceError(AssertionError):
     """A sampler or an executor breaks a promise of its port."""
 
 
-class ScriptedSampler:
+class ScriptedSampler(Sampler):
     """A sampler that gives listed completions: `ScriptedSampler({"add/0": ["    return a + b", "    pass"]})`.
 
     Args:
@@ -153,7 +153,8 @@ def check_sampler(sampler: Sampler, problems: Sequence[Problem], n: int = 2) -> 
         ConformanceError: names the broken promise.
     """
     task_ids = {p.task_id for p in problems}
-    fixed = bool(getattr(sampler, "fixed_indices", False))
+    sampler = as_sampler(sampler)
+    fixed = bool(sampler.fixed_indices)
     for attempt in ("first", "second"):
         samples = list(sampler.sample(problems, n))
         for sample in samples:
@@ -172,10 +173,9 @@ def check_sampler(sampler: Sampler, problems: Sequence[Problem], n: int = 2) -> 
             keys = Counter((s.task_id, s.index) for s in samples)
             twice = [key for key, count in keys.items() if count > 1]
             _promise(not twice, f"fixed indices are unique, but it gave twice {twice[:3]}")
-    describe = getattr(sampler, "describe", None)
-    _promise(describe is None or _is_json(describe()), "describe() gives JSON data")
-    available = getattr(sampler, "n_available", None)
-    _promise(available is None or isinstance(available(problems), int), "n_available(problems) gives a whole number")
+    _promise(_is_json(sampler.describe()), "describe() gives JSON data")
+    available = sampler.n_available(problems)
+    _promise(available is None or isinstance(available, int), "n_available(problems) gives a whole number")
 
 
 def check_executor(factory: Callable[[], Executor], *, max_pulled: int = 64) -> None:

@@ -24,7 +24,7 @@ from codeeval.benchmarks import available, load
 from codeeval.benchmarks.humaneval import SHA256
 from codeeval.data import load_rows
 from codeeval.errors import ChecksumMismatch, DatasetError
-from codeeval.problem import ProblemSet
+from codeeval.problem_set import ProblemSet
 from codeeval.program import Strength
 
 ROOT = Path(__file__).parents[1]
@@ -351,7 +351,8 @@ def test_an_unknown_option_is_a_type_error() -> None:
 
 def test_other_packages_add_benchmarks_by_entry_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "their_module.py").write_text(
-        "from codeeval.problem import Problem, ProblemSet\n"
+        "from codeeval.problem import Problem\n"
+        "from codeeval.problem_set import ProblemSet\n"
         "def theirs(*, source=None, size=1):\n"
         "    problems = (Problem.from_test(f't/{i}', 'def f():', 'assert f() == 1', 'f') for i in range(size))\n"
         "    return ProblemSet(problems, name='theirs')\n"

@@ -11,7 +11,8 @@ import pytest
 
 from codeeval._evaluate import evaluate, generate
 from codeeval._interactive import is_interactive
-from codeeval.problem import Problem, ProblemSet
+from codeeval.problem import Problem
+from codeeval.problem_set import ProblemSet
 from codeeval.program import Program, Status
 from codeeval.runs import callbacks
 from codeeval.runs.callbacks import Callback, Notifier, ProgressBar

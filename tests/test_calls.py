@@ -14,7 +14,8 @@ import pytest
 
 from codeeval.errors import InvalidProblem
 from codeeval.executors.local import LocalExecutor
-from codeeval.problem import Problem, ProblemSet
+from codeeval.problem import Problem
+from codeeval.problem_set import ProblemSet
 from codeeval.program import Execution, Limits, Status, Strength
 from codeeval.suites import CallSuite, Oracle
 

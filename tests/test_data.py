@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import gzip
 import hashlib
@@ -27,6 +28,7 @@ from codeeval.data import (
     rows_digest,
 )
 from codeeval.errors import ChecksumMismatch, DatasetError, DatasetUnavailable, InvalidProblem
+from codeeval.problem import Problem
 
 ROWS = [{"task_id": "t/0", "test": "assert f(0) == 0"}, {"task_id": "t/1", "test": "assert f(1) == 1"}]
 DIGEST = rows_digest(ROWS)
@@ -357,3 +359,50 @@ def test_rows_without_a_published_digest_are_taken_and_not_official(tmp_path: Pa
 
     assert (found.digest, found.is_official) == (DIGEST, False)
     assert found.revision == f"file rows.jsonl sha256:{DIGEST}"
+
+
+@pytest.mark.parametrize(
+    ("sha256", "rows", "version"),
+    [(DIGEST, ROWS, "1.0"), (DIGEST, ROWS[:1], "custom"), ("", ROWS, "unverified"), ("", ROWS[:1], "unverified")],
+)
+def test_a_problem_set_says_which_rows_it_is_made_of(
+    tmp_path: Path, sha256: str, rows: list[dict[str, str]], version: str
+) -> None:
+    path = _write(tmp_path / "rows.jsonl", rows)
+    found = fetch("toy", [LocalFile(path)], fields=("task_id", "test"), sha256=sha256, verify=False)
+
+    problems = found.problem_set(
+        "toy (hard)", (Problem.from_test(row["task_id"], "", "assert f()", "f") for row in found.rows)
+    )
+
+    assert (problems.name, problems.version, problems.revision) == ("toy (hard)", version, found.revision)
+    assert list(problems.task_ids) == [row["task_id"] for row in rows]
+
+
+def test_the_versions_of_a_problem_set_may_have_other_names(tmp_path: Path) -> None:
+    official = _fetch(LocalFile(_write(tmp_path / "rows.jsonl", ROWS)))
+    unverified = dataclasses.replace(official, is_official=False, is_verifiable=False)
+
+    versions = [f.problem_set("toy", [], version="v2", unverified="v2?").version for f in (official, unverified)]
+
+    assert versions == ["v2", "v2?"]
+
+
+@pytest.mark.parametrize("second", [ROWS[1:], ROWS[:1]])
+def test_joined_parts_are_official_where_all_are(tmp_path: Path, second: list[dict[str, str]]) -> None:
+    parts = [
+        fetch(
+            f"toy {number}",
+            [LocalFile(_write(tmp_path / f"{number}.jsonl", rows))],
+            fields=("task_id", "test"),
+            sha256=rows_digest(right),
+            verify=False,
+        )
+        for number, (rows, right) in enumerate([(ROWS[:1], ROWS[:1]), (second, ROWS[1:])])
+    ]
+
+    joined = Fetched.joined(parts)
+
+    assert joined.rows == (*ROWS[:1], *second)
+    assert joined.is_official == (second == ROWS[1:])
+    assert joined.revision == f"{parts[0].revision} {parts[1].revision}"

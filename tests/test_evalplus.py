@@ -12,7 +12,8 @@ import pytest
 import codeeval as ce
 from codeeval.benchmarks import _ground_truth
 from codeeval.errors import ChecksumMismatch, DatasetError
-from codeeval.problem import Problem, ProblemSet
+from codeeval.problem import Problem
+from codeeval.problem_set import ProblemSet
 from codeeval.sandbox import decode_values
 from codeeval.suites import CallSuite
 

@@ -18,7 +18,8 @@ from codeeval.errors import ExecutionError, ResultsError, SamplingError
 from codeeval.executors.base import Executor
 from codeeval.extract import Extraction, continuation, fenced
 from codeeval.metrics import PassAtK, StatusRates
-from codeeval.problem import Problem, ProblemSet
+from codeeval.problem import Problem
+from codeeval.problem_set import ProblemSet
 from codeeval.program import Execution, Program, Status
 from codeeval.runs.callbacks import Callback
 from codeeval.runs.facts import facts_of
@@ -27,6 +28,7 @@ from codeeval.runs.run import Run
 from codeeval.runs.scoring import load_results
 from codeeval.runs.spec import RunSettings, RunSpec
 from codeeval.sample import Attempt, Sample
+from codeeval.samplers.base import Sampler
 from codeeval.samplers.canonical import CanonicalSampler
 from codeeval.samplers.recorded import RecordedSampler
 from codeeval.suites import ScriptSuite
@@ -224,7 +226,7 @@ def test_a_sampler_that_can_check_is_asked_before_it_samples() -> None:
         evaluate(problem_set(), RecordedSampler(rows), FakeExecutor(judge))
 
 
-class Giving:
+class Giving(Sampler):
     """A sampler that gives exactly these samples, whatever is asked."""
 
     def __init__(self, *samples: Any, fixed_indices: bool = False) -> None:

@@ -17,7 +17,8 @@ from hypothesis import given, settings, strategies as st
 from codeeval import formats
 from codeeval.errors import ResultsError, SamplingError
 from codeeval.formats import read_results, read_samples, write_results, write_samples
-from codeeval.problem import Problem, ProblemSet
+from codeeval.problem import Problem
+from codeeval.problem_set import ProblemSet
 from codeeval.program import Execution, Status
 from codeeval.sample import Attempt, Sample
 from codeeval.samplers import RecordedSampler

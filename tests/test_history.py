@@ -15,6 +15,7 @@ import pytest
 import codeeval as ce
 from codeeval.analysis.history import History
 from codeeval.errors import NotComparable, ResultsError
+from codeeval.metrics import Metric
 from codeeval.program import Program, Status
 from codeeval.results import Results
 from codeeval.testing import FakeExecutor, ScriptedSampler
@@ -267,7 +268,7 @@ class TestBest:
             History().best()
 
 
-class _Given:
+class _Given(Metric):
     """A metric that reads scores that were put into the manifest."""
 
     min_samples = 1

@@ -12,6 +12,7 @@ import codeeval as ce
 from codeeval.errors import CodeEvalWarning
 from codeeval.preflight.missing_modules import missing_modules as lacking
 from codeeval.results.table import results_table
+from codeeval.sandbox.setup import Setup
 from codeeval.testing import FakeExecutor
 
 
@@ -20,7 +21,10 @@ class NamesItsPython(FakeExecutor):
 
     def __init__(self, python: str | None = None) -> None:
         super().__init__()
-        self.python = python
+        self.setup = Setup(python=python)
+
+    def interpreter(self) -> Setup:
+        return self.setup
 
 
 def problem(number: int, imports: str, *, libs: bool = True) -> ce.Problem:

@@ -19,7 +19,7 @@ from codeeval.assembly import main_type
 from codeeval.errors import InvalidProblem, SandboxUnavailable, ToolchainMissing
 from codeeval.languages import Ending, Language, SelfTest, get
 from codeeval.languages.toolchain import fill, find
-from codeeval.program import Check, Execution, Limits, Program, Status, Strength
+from codeeval.program import Check, CheckKind, Execution, Limits, Program, Status, Strength
 from codeeval.sandbox.worker import Worker
 
 
@@ -140,7 +140,7 @@ def program(language: Language, source: str, **limits: float) -> Program:
         main=language.main,
         language=language.name,
         limits=dataclasses.replace(language.run_limits, **limits),  # type: ignore[arg-type]  # numbers all
-        check=Check(kind="language", strength=Strength.SAME_BOX),
+        check=Check(kind=CheckKind.LANGUAGE, strength=Strength.SAME_BOX),
     )
 
 
@@ -830,7 +830,7 @@ def test_an_unknown_language_is_said_to_be_unknown(executor: ce.LocalExecutor) -
         files={"main.x": ""},
         main="main.x",
         language="klingon",
-        check=Check(kind="language", strength=Strength.SAME_BOX),
+        check=Check(kind=CheckKind.LANGUAGE, strength=Strength.SAME_BOX),
     )
 
     execution = executor.run(odd)
@@ -985,7 +985,7 @@ def test_a_program_is_built_once_for_all_its_inputs() -> None:
     assert first.stdout == second.stdout != ""
 
 
-@pytest.mark.parametrize("check", [Check(kind="script", strength=Strength.SPLIT, source="assert True"), None])
+@pytest.mark.parametrize("check", [Check(kind=CheckKind.SCRIPT, strength=Strength.SPLIT, source="assert True"), None])
 def test_only_tests_that_fit_a_language_judge_it(executor: ce.LocalExecutor, check: Check | None) -> None:
     """Python's tests would run the program as Python; without tests, it has to end well."""
     odd = Program(files={"main.sh": "exit 1"}, main="main.sh", language="bash", check=check)

@@ -26,7 +26,7 @@ from codeeval.errors import SandboxError, SandboxUnavailable, WorkerLost
 from codeeval.executors.local import LocalExecutor
 from codeeval.executors.machine import available_cores, available_memory
 from codeeval.problem import Problem
-from codeeval.program import Check, Execution, Limits, Program, Status, Strength
+from codeeval.program import Check, CheckKind, Execution, Limits, Program, Status, Strength
 from codeeval.sandbox import LAYERS, Sandbox
 
 ROOT = Path(__file__).parent.parent
@@ -99,7 +99,7 @@ sys.path.insert(0, {str(ROOT)!r})
 from codeeval.executors.local import LocalExecutor
 from codeeval.program import Check, Limits, Program, Strength
 limits = Limits(cpu_s=1.0, wall_s=10.0)
-check = Check(kind="script", strength=Strength.SPLIT, source="assert f(1) == 2", entry_point="f")
+check = Check(kind=CheckKind.SCRIPT, strength=Strength.SPLIT, source="assert f(1) == 2", entry_point="f")
 def program(code):
     return Program(files={{"c.py": code}}, main="c.py", limits=limits, check=check)
 GOOD, BAD = program("def f(x): return x + 1"), program("def f(x): return x")
@@ -465,7 +465,7 @@ def test_nothing_is_left_when_the_caller_is_killed(layers: tuple[str, ...], code
 
 def test_tests_that_compute_notice_that_the_caller_is_gone() -> None:
     body = """
-    endless = Check(kind="script", strength=Strength.SPLIT, source="f(1)\\nwhile True: pass", entry_point="f")
+    endless = Check(kind=CheckKind.SCRIPT, strength=Strength.SPLIT, source="f(1)\\nwhile True: pass", entry_point="f")
     print("up", flush=True)
     LocalExecutor(workers=1).run(Program(files=GOOD.files, main="c.py", limits=limits, check=endless))
     """
@@ -776,9 +776,9 @@ def test_a_number_of_workers_that_is_none_is_refused(workers: Any) -> None:
 
 def test_what_can_not_be_judged_is_no_pass() -> None:
     strange = [
-        Check(kind="call", strength=Strength.VALUES_OUT),
-        Check(kind="call", strength=Strength.SAME_BOX),
-        Check(kind="script", strength=Strength.VALUES_OUT, source="pass", entry_point="f"),
+        Check(kind=CheckKind.CALLS, strength=Strength.SPLIT),
+        Check(kind=CheckKind.CALLS, strength=Strength.SAME_BOX),
+        Check(kind=CheckKind.SCRIPT, strength=Strength.VALUES_OUT, source="pass", entry_point="f"),
     ]
     programs = [Program(files={"a": "x = 1"}, main="a", check=check) for check in strange]
     programs += [Program(files={}, main="a"), Program(files={"a": ""}, main="a", language="cobol")]
@@ -788,7 +788,7 @@ def test_what_can_not_be_judged_is_no_pass() -> None:
 
     assert [e.status for e in executions] == [Status.SANDBOX_ERROR] * 5
     assert all(e.message for e in executions)
-    assert executions[0].strength is Strength.VALUES_OUT
+    assert executions[0].strength is Strength.SPLIT
 
 
 def test_a_program_without_a_check_passes_when_it_runs_to_its_end(executor: LocalExecutor) -> None:

@@ -20,7 +20,7 @@ from codeeval.executors.prepared import PreparedHeaders
 from codeeval.languages import get
 from codeeval.languages.toolchain import find
 from codeeval.languages.warm.headers import HEADERS, NAME, PREPARED
-from codeeval.program import Check, Execution, Limits, Program, Status, Strength
+from codeeval.program import Check, CheckKind, Execution, Limits, Program, Status, Strength
 from codeeval.sandbox.setup import Setup
 
 CPP = HEADERS["cpp"]
@@ -51,7 +51,7 @@ def program(source: str) -> Program:
         main="main.cpp",
         language="cpp",
         limits=Limits(cpu_s=5),
-        check=Check(kind="language", strength=Strength.SAME_BOX),
+        check=Check(kind=CheckKind.LANGUAGE, strength=Strength.SAME_BOX),
     )
 
 

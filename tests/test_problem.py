@@ -11,7 +11,8 @@ import pytest
 
 from codeeval.errors import InvalidProblem, ResultsError
 from codeeval.executors.local import LocalExecutor
-from codeeval.problem import Problem, ProblemSet
+from codeeval.problem import Problem
+from codeeval.problem_set import ProblemSet
 from codeeval.program import Limits, Status, Strength
 
 

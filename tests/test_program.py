@@ -10,9 +10,12 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from codeeval.program import Check, Execution, Limits, Program, Status, Strength, TestResult
+from codeeval.program import Check, CheckKind, Execution, Limits, Program, Status, Strength, TestResult
+from codeeval.sandbox.judge.judge import _KINDS
 
-CHECK = Check(kind="script", strength=Strength.SPLIT, source="assert f(1) == 1", entry_point="f", modules={"m": "math"})
+CHECK = Check(
+    kind=CheckKind.SCRIPT, strength=Strength.SPLIT, source="assert f(1) == 1", entry_point="f", modules={"m": "math"}
+)
 PROGRAM = Program(files={"candidate.py": "def f(x): return x"}, main="candidate.py", check=CHECK)
 
 
@@ -48,6 +51,31 @@ def test_programs_with_odd_text_have_digests() -> None:
     odd = dataclasses.replace(PROGRAM, files={"candidate.py": "x = '\ud800\0'"})
 
     assert len(odd.digest()) == 64
+
+
+def test_judge_and_caller_know_the_same_kinds_of_checks_at_the_same_strengths() -> None:
+    of_the_judge = set(_KINDS) - {("run", "same box")}  # a program without a check
+
+    assert {(kind.value, strength.value) for kind in CheckKind for strength in kind.strengths} == of_the_judge
+
+
+def test_a_kind_may_be_named_and_stays_a_string_in_json() -> None:
+    named: Any = "unittest"
+    check = Check(kind=named, strength=Strength.SAME_BOX)
+    program = dataclasses.replace(PROGRAM, check=check)
+
+    assert check.kind is CheckKind.UNITTEST
+    assert json.loads(program.message())["check"]["kind"] == "unittest"
+    again = Program.from_dict(json.loads(json.dumps(program.to_dict()))).check
+    assert again == check
+    assert again is not None
+    assert again.kind is CheckKind.UNITTEST
+
+
+@pytest.mark.parametrize("kind", ["call", "", None, []])
+def test_an_unknown_kind_of_check_is_refused(kind: Any) -> None:
+    with pytest.raises(ValueError, match=r"Check.kind must be one of 'script', 'calls', .*, but got"):
+        Check(kind=kind, strength=Strength.VALUES_OUT)
 
 
 executions = st.builds(

@@ -13,7 +13,8 @@ import pytest
 from codeeval._evaluate import evaluate, rescore
 from codeeval.executors.local import LocalExecutor
 from codeeval.metrics import PassAtK
-from codeeval.problem import Problem, ProblemSet
+from codeeval.problem import Problem
+from codeeval.problem_set import ProblemSet
 from codeeval.program import Program, Status
 from codeeval.runs.cache import VerdictCache
 from codeeval.runs.rerun import Rerun

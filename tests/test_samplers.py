@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 from codeeval.errors import ResultsError, SamplingError
-from codeeval.problem import Problem, ProblemSet
+from codeeval.problem import Problem
+from codeeval.problem_set import ProblemSet
 from codeeval.sample import Sample
 from codeeval.samplers import CanonicalSampler, FunctionSampler, RecordedSampler, Sampler
 

@@ -20,7 +20,8 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from codeeval._evaluate import evaluate, generate
 from codeeval.errors import ResultsError
 from codeeval.metrics import PassAtK
-from codeeval.problem import Problem, ProblemSet
+from codeeval.problem import Problem
+from codeeval.problem_set import ProblemSet
 from codeeval.program import Execution, Program, Status, TestResult
 from codeeval.results import Results
 from codeeval.runs.directory import RunDirectory
@@ -493,7 +494,10 @@ import os, signal, threading, time
 from pathlib import Path
 from codeeval.errors import ResultsError
 from codeeval._evaluate import evaluate
-from codeeval.problem import Problem, ProblemSet
+from codeeval.problem import Problem
+from codeeval.problem_set import ProblemSet
+from codeeval.problem import Problem
+from codeeval.problem_set import ProblemSet
 from codeeval.program import Execution, Status, TestResult
 from codeeval.testing import FakeExecutor, ScriptedSampler
 

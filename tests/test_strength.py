@@ -14,7 +14,7 @@ import pytest
 import codeeval as ce
 from codeeval.executors import LocalExecutor
 from codeeval.metrics import ByTag, PassAtK
-from codeeval.program import STANDINGS, Check, Execution, Program, Status, Strength, standing
+from codeeval.program import STANDINGS, Check, CheckKind, Execution, Program, Status, Strength, standing
 from codeeval.sandbox.judge.status import told_strength
 from codeeval.testing import FakeExecutor, ScriptedSampler
 
@@ -81,7 +81,9 @@ def test_a_promise_survives_the_way_to_disk_and_back_and_a_proof_writes_nothing(
 
 def test_a_promise_is_part_of_a_programs_identity_and_no_promise_leaves_it_as_it_was() -> None:
     def program(promised: bool) -> Program:
-        check = Check(kind="script", strength=Strength.SPLIT, promised=promised, source="assert f()", entry_point="f")
+        check = Check(
+            kind=CheckKind.SCRIPT, strength=Strength.SPLIT, promised=promised, source="assert f()", entry_point="f"
+        )
         return Program(files={"candidate.py": "def f(): return 1"}, main="candidate.py", check=check)
 
     assert "promised" not in program(False).to_dict()["check"]

@@ -18,7 +18,7 @@ from codeeval.languages import get
 from codeeval.languages.toolchain import fill, find
 from codeeval.languages.warm import HEADERS, SERVICES, recipe
 from codeeval.languages.warm.headers import begins_with
-from codeeval.program import Check, Program, Status, Strength
+from codeeval.program import Check, CheckKind, Program, Status, Strength
 
 LANGUAGES = ("csharp", "java", "typescript")
 LIMITS = {"cpu_s": 60.0, "wall_s": 200.0}
@@ -99,7 +99,7 @@ class Session:
             main=self.language.main,
             language=self.language.name,
             limits=self.language.run_limits,
-            check=Check(kind="language", strength=Strength.SAME_BOX),
+            check=Check(kind=CheckKind.LANGUAGE, strength=Strength.SAME_BOX),
         )
 
     def compile(self, source: str, more: Mapping[str, str] | None = None, **limits: float) -> Said:
@@ -474,7 +474,7 @@ def test_class_whose_name_no_file_can_have_is_left_to_the_command(name: str) -> 
                 main=java.main,
                 language="java",
                 limits=java.run_limits,
-                check=Check(kind="language", strength=Strength.SAME_BOX),
+                check=Check(kind=CheckKind.LANGUAGE, strength=Strength.SAME_BOX),
             )
         )
 

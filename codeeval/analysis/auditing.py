@@ -18,15 +18,16 @@ import numpy as np
 
 from codeeval._render import page, tables
 from codeeval.benchmarks import available, load
-from codeeval.executors import Executor, LocalExecutor
+from codeeval.executors import Executor, LocalExecutor, as_executor
 from codeeval.extract import default_extractor
 from codeeval.extract.extraction import applied
-from codeeval.problem import Problem, ProblemSet
+from codeeval.problem import Problem
+from codeeval.problem_set import ProblemSet
 from codeeval.program import Execution, Program, Strength
 from codeeval.results import Results
 from codeeval.sample import Attempt, Sample
 from codeeval.sandbox import decode_values
-from codeeval.suites import CallSuite, ScriptSuite, StdioSuite, Suite
+from codeeval.suites import CallSuite, ScriptSuite, StdioSuite, Suite, WrappingSuite
 
 __all__ = ["Audit", "Difference", "Undecided", "audit"]
 
@@ -174,7 +175,7 @@ def audit(
     if executor is None:
         with LocalExecutor() as own:
             return _audit(attempts, found, n, reference or {}, own, seed)
-    return _audit(attempts, found, n, reference or {}, executor, seed)
+    return _audit(attempts, found, n, reference or {}, as_executor(executor), seed)
 
 
 def _audit(
@@ -319,8 +320,9 @@ def _in(suite: Suite, strength: Strength) -> Suite:
             return suite
         is_promised = strength is Strength.SPLIT and bool(suite.strength_reason)
         return dataclasses.replace(suite, strength=strength, promised=is_promised)
-    tests = _wrapped(suite)
-    return suite if tests is None else _wrapping(suite, _in(tests, strength))
+    if isinstance(suite, WrappingSuite):
+        return dataclasses.replace(suite, tests=_in(suite.tests, strength))
+    return suite
 
 
 def _other(suite: Suite) -> Suite:
@@ -335,21 +337,9 @@ def _other(suite: Suite) -> Suite:
         return ScriptSuite(source=_asserts(suite), entry_point=suite.entry_point, strength=Strength.SAME_BOX)
     if isinstance(suite, StdioSuite):
         raise _NoOther("what a whole program prints is compared outside of its box in any case")
-    tests = _wrapped(suite)
-    if tests is None:
-        raise _NoOther(f"tests of the kind {type(suite).__name__} have no other strength")
-    return _wrapping(suite, _other(tests))
-
-
-def _wrapped(suite: Suite) -> Suite | None:
-    """Return the tests that a suite wraps, as one whose answers are expressions; None where it wraps none."""
-    tests = getattr(suite, "tests", None)
-    return tests if isinstance(tests, Suite) and dataclasses.is_dataclass(suite) else None
-
-
-def _wrapping(suite: Any, tests: Suite) -> Suite:
-    found: Suite = dataclasses.replace(suite, tests=tests)
-    return found
+    if isinstance(suite, WrappingSuite):
+        return dataclasses.replace(suite, tests=_other(suite.tests))
+    raise _NoOther(f"tests of the kind {type(suite).__name__} have no other strength")
 
 
 def _asserts(suite: CallSuite) -> str:

@@ -23,7 +23,8 @@ import numpy.typing as npt
 
 from codeeval._render import page, tables
 from codeeval.errors import require
-from codeeval.problem import Problem, ProblemSet
+from codeeval.problem import Problem
+from codeeval.problem_set import ProblemSet
 
 __all__ = ["Criterion", "Embed", "HardSelection", "HardTask", "select_hard", "sentence_embedder"]
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, cast
 
 from codeeval.data import Source
-from codeeval.problem import ProblemSet
+from codeeval.problem_set import ProblemSet
 
 __all__ = ["available", "load"]
 

@@ -16,10 +16,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from codeeval.data import cache_dir, write_whole
+from codeeval._files import cache_dir, write_whole
 from codeeval.errors import DatasetError
 from codeeval.executors import LocalExecutor
-from codeeval.program import Check, Limits, Program, Status, Strength
+from codeeval.program import Check, CheckKind, Limits, Program, Status, Strength
 from codeeval.rows.jsonl import parse_json
 from codeeval.sandbox import decode_values
 from codeeval.suites.calls import packed
@@ -107,7 +107,7 @@ def _compute(rows: Sequence[Mapping[str, Any]], only_whether: Collection[str]) -
 def _recording(row: Mapping[str, Any], inputs: Sequence[Any]) -> Program:
     """Return the program whose execution tells what the canonical solution answers."""
     check = Check(
-        kind="calls",
+        kind=CheckKind.CALLS,
         strength=Strength.VALUES_OUT,
         entry_point=row["entry_point"],
         inputs=packed("input", map(list, inputs)),

@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 
 from codeeval.errors import require
 from codeeval.problem import Problem
-from codeeval.program import Limits, Program, Strength
-from codeeval.suites import Suite, is_promised, reason_of
+from codeeval.program import Limits, Program
+from codeeval.suites import WrappingSuite
 from codeeval.suites.base import Task
 
 __all__ = ["NOTATIONS", "Notation", "PatchSuite", "patched"]
@@ -39,10 +39,9 @@ class Notation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PatchSuite(Suite):
+class PatchSuite(WrappingSuite):
     """Tests of what a patch makes of code that has a bug."""
 
-    tests: Suite
     notation: str
     old: str = field(repr=False)
     "What the patch is applied to."
@@ -50,21 +49,6 @@ class PatchSuite(Suite):
     "What the patched code has in front of it."
     prompt: str = field(repr=False)
     "What an answer continues; one that doesn't is a whole program."
-
-    @property
-    def strength(self) -> Strength:
-        """What it would take to forge a pass."""
-        return self.tests.strength
-
-    @property
-    def promised(self) -> bool:
-        """Whether that is a promise."""
-        return is_promised(self.tests)
-
-    @property
-    def strength_reason(self) -> str:
-        """Why split is not proven, and a rewrite."""
-        return reason_of(self.tests)
 
     def program(self, code: str, *, problem: Task, limits: Limits) -> Program:
         """Return the program that judges the patched code; see `Suite.program`."""

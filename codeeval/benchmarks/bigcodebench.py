@@ -18,7 +18,8 @@ from typing import Any, Literal
 
 from codeeval.data import CachedFile, Fetched, HubFile, Row, Source, fetch
 from codeeval.errors import DatasetError, InvalidProblem
-from codeeval.problem import Problem, ProblemSet
+from codeeval.problem import Problem
+from codeeval.problem_set import ProblemSet
 from codeeval.program import Limits
 from codeeval.rows.jsonl import parse_json
 from codeeval.suites import UnittestSuite
@@ -99,14 +100,9 @@ def bigcodebench(
             raise ValueError(f"bigcodebench has the {what}s {', '.join(map(repr, known))}, but got {value!r}")
     found = _fetch(subset, version, source, verify)
     how = _How(split=split, version=version, calibrated=calibrated, protocol=protocol)
-    sha256 = _SHA256[subset, version]
     label = f"{version}-{split}" + ("" if calibrated else "-plain")
-    return ProblemSet(
-        (_problem(row, how) for row in found.rows),
-        name=_NAMES[subset],
-        version=label if found.is_official else "custom" if sha256 else f"{label}-unverified",
-        revision=found.revision,
-    )
+    problems = (_problem(row, how) for row in found.rows)
+    return found.problem_set(_NAMES[subset], problems, version=label, unverified=f"{label}-unverified")
 
 
 def bigcodebench_hard(

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from codeeval.data import CachedFile, HubFile, Place, Row, Source, UrlFile, fetch
-from codeeval.problem import Problem, ProblemSet
-from codeeval.program import Limits, Program, Strength
-from codeeval.suites import ScriptSuite, Suite, Task, is_promised, reason_of
+from codeeval.problem import Problem
+from codeeval.problem_set import ProblemSet
+from codeeval.program import Limits, Program
+from codeeval.suites import ScriptSuite, Task, WrappingSuite
 
 __all__ = ["AnswerSuite", "cruxeval_input", "cruxeval_output"]
 
@@ -64,7 +65,7 @@ def cruxeval_output(*, cot: bool = False, source: Source | None = None, verify: 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerSuite(Suite):
+class AnswerSuite(WrappingSuite):
     """Tests of an answer that is an expression, alone or in an assertion, with or without the prompt's tags."""
 
     side: Side
@@ -73,21 +74,6 @@ class AnswerSuite(Suite):
     "The benchmark's code, which defines `f`; the box has it only where an input is predicted."
     tests: ScriptSuite
     "They call `answer()`, which gives the expression's value, or a call's arguments."
-
-    @property
-    def strength(self) -> Strength:
-        """What it would take to forge a pass."""
-        return self.tests.strength
-
-    @property
-    def promised(self) -> bool:
-        """Whether that is a promise."""
-        return is_promised(self.tests)
-
-    @property
-    def strength_reason(self) -> str:
-        """Why split is not proven, and a rewrite."""
-        return reason_of(self.tests)
 
     def program(self, code: str, *, problem: Task, limits: Limits) -> Program:
         """Return the program that evaluates the answer; see `Suite.program`."""
@@ -160,12 +146,7 @@ def _is_call(tree: ast.expr) -> bool:
 
 def _load(name: str, side: Side, cot: bool, source: Source | None, verify: bool) -> ProblemSet:
     found = fetch(name, _PLACES, fields=_FIELDS, sha256=SHA256, source=source, verify=verify)
-    return ProblemSet(
-        (_problem(row, side, cot) for row in found.rows),
-        name=f"{name} (cot)" if cot else name,
-        version="1.0" if found.is_official else "custom",
-        revision=found.revision,
-    )
+    return found.problem_set(f"{name} (cot)" if cot else name, (_problem(row, side, cot) for row in found.rows))
 
 
 def _problem(row: Row, side: Side, cot: bool) -> Problem:

@@ -17,7 +17,8 @@ from typing import Any, Literal
 from codeeval.benchmarks._ground_truth import Truth, ground_truth
 from codeeval.data import CachedFile, Fetched, Source, UrlFile, fetch
 from codeeval.errors import DatasetError
-from codeeval.problem import Problem, ProblemSet
+from codeeval.problem import Problem
+from codeeval.problem_set import ProblemSet
 from codeeval.program import Limits
 from codeeval.suites import CallSuite, Oracle, Suite
 from codeeval.suites.calls import decimal_limits
@@ -130,14 +131,8 @@ def _load(
     found = _fetch(name, stem, version, form, release, source, verify)
     truth = ground_truth(map(_restored, found.rows), found.digest, only_whether=_NOT_NONE)
     label = version if form == "full" else f"{version}-{form}"
-    if not release.sha256:
-        label += ", unverified"
-    return ProblemSet(
-        (_problem(row, truth[row["task_id"]], protocol, stop) for row in found.rows),
-        name=name,
-        version=label if found.is_official or not release.sha256 else "custom",
-        revision=found.revision,
-    )
+    problems = (_problem(row, truth[row["task_id"]], protocol, stop) for row in found.rows)
+    return found.problem_set(name, problems, version=label, unverified=f"{label}, unverified")
 
 
 def _fetch(

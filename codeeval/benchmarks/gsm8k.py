@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 from codeeval.data import CachedFile, HubFile, Place, Source, UrlFile, fetch
 from codeeval.errors import InvalidProblem
-from codeeval.problem import Problem, ProblemSet
+from codeeval.problem import Problem
+from codeeval.problem_set import ProblemSet
 
 __all__ = ["EXAMPLES", "gsm8k"]
 
@@ -100,12 +101,8 @@ def gsm8k(
                 metadata={"answer": answer},
             )
         )
-    return ProblemSet(
-        problems,
-        name="gsm8k" if tuple(examples) == EXAMPLES else f"gsm8k ({len(examples)} own examples)",
-        version="1.0" if found.is_official else "custom",
-        revision=found.revision,
-    )
+    name = "gsm8k" if tuple(examples) == EXAMPLES else f"gsm8k ({len(examples)} own examples)"
+    return found.problem_set(name, problems)
 
 
 def _ask(question: str) -> str:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from codeeval.data import CachedFile, HubFile, PackageFile, Place, Row, Source, fetch
-from codeeval.problem import Problem, ProblemSet
+from codeeval.problem import Problem
+from codeeval.problem_set import ProblemSet
 
 __all__ = ["humaneval", "humaneval_stripped", "humaneval_unstripped"]
 
@@ -77,8 +78,7 @@ def _load(
                 row["task_id"], prompt, row["test"], row["entry_point"], canonical_solution=solution, stop=stop
             )
         )
-    version = "1.0" if found.is_official else "custom"
-    return ProblemSet(problems, name=name, version=version, revision=found.revision)
+    return found.problem_set(name, problems)
 
 
 def _as_written(row: Row) -> tuple[str, str]:

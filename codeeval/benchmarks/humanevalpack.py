@@ -13,7 +13,8 @@ from codeeval import languages
 from codeeval._arguments import similar_id
 from codeeval.benchmarks._patches import NOTATIONS, patched
 from codeeval.data import CachedFile, HubFile, Place, Row, Source, fetch
-from codeeval.problem import Problem, ProblemSet
+from codeeval.problem import Problem
+from codeeval.problem_set import ProblemSet
 from codeeval.program import Limits, Strength
 from codeeval.suites import SourceSuite, Suite, Task
 
@@ -212,12 +213,7 @@ def humanevalpack(
     else:
         problems = [_ASK[task](ask, row) for row in found.rows]
     part = "" if descriptions is None or len(descriptions) == len(found.rows) else f", {len(descriptions)} described"
-    return ProblemSet(
-        problems,
-        name=f"{name} ({task}, {form}{part})",
-        version="1.0" if found.is_official else "custom",
-        revision=found.revision,
-    )
+    return found.problem_set(f"{name} ({task}, {form}{part})", problems)
 
 
 def humanevalpack_python(

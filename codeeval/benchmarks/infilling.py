@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from codeeval.data import CachedFile, Source, UrlFile, fetch
-from codeeval.problem import Problem, ProblemSet
+from codeeval.problem import Problem
+from codeeval.problem_set import ProblemSet
 
 __all__ = ["infilling"]
 
@@ -63,5 +64,4 @@ def infilling(*, gap: str = "single-line", source: Source | None = None, verify:
         )
         for row in found.rows
     )
-    version = "1.0" if found.is_official else "custom"
-    return ProblemSet(problems, name=name, version=version, revision=found.revision)
+    return found.problem_set(name, problems)

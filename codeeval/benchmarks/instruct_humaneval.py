@@ -7,7 +7,8 @@ rows of the published form only. Its sets are therefore of the version "unverifi
 from __future__ import annotations
 
 from codeeval.data import CachedFile, HubFile, Place, Source, fetch
-from codeeval.problem import Problem, ProblemSet
+from codeeval.problem import Problem
+from codeeval.problem_set import ProblemSet
 
 __all__ = ["instruct_humaneval"]
 
@@ -52,4 +53,4 @@ def instruct_humaneval(*, context: bool = True, source: Source | None = None, ve
                 prefix=row["context"] if context else before,
             )
         )
-    return ProblemSet(problems, name=name, version="unverified", revision=found.revision)
+    return found.problem_set(name, problems)

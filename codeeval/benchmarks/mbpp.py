@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 from codeeval.data import CachedFile, Fetched, HubFile, Place, Row, Source, UrlFile, fetch
 from codeeval.errors import InvalidProblem
-from codeeval.problem import Problem, ProblemSet
+from codeeval.problem import Problem
+from codeeval.problem_set import ProblemSet
 
 __all__ = ["mbpp", "mbpp_sanitized"]
 
@@ -157,19 +158,15 @@ def _load(
     if not isinstance(shots, int) or not 0 <= shots <= _MAX_SHOTS:
         raise ValueError(f"shots must be a number from 0 to {_MAX_SHOTS}, but got {shots!r}")
     splits = SPLITS if split == "all" else (split,)
-    found = [_fetch(edition, name, source, verify) for name in splits]
+    found = Fetched.joined([_fetch(edition, name, source, verify) for name in splits])
     solved = _fetch(edition, "prompt", source, verify).rows[1:] if shots else ()
     options = [
         *([split] if split != ("test" if edition is FULL else "all") else []),
         *([f"{shots}-shot"] if shots else []),
         *(["challenge tests"] if challenge else []),
     ]
-    return ProblemSet(
-        (_problem(edition, row, _chosen(solved, row, shots), challenge) for part in found for row in part.rows),
-        name=f"{edition.name} ({', '.join(options)})" if options else edition.name,
-        version="1.0" if all(part.is_official for part in found) else "custom",
-        revision=" ".join(dict.fromkeys(part.revision for part in found)),
-    )
+    problems = (_problem(edition, row, _chosen(solved, row, shots), challenge) for row in found.rows)
+    return found.problem_set(f"{edition.name} ({', '.join(options)})" if options else edition.name, problems)
 
 
 def _fetch(edition: Edition, split: str, source: Source | None, verify: bool) -> Fetched:

@@ -22,7 +22,8 @@ from codeeval.benchmarks._sealing import sealed_tests
 from codeeval.data import CachedFile, HubFile, Place, Row, Source, fetch, rows_digest
 from codeeval.errors import DatasetError, InvalidProblem
 from codeeval.languages import Language
-from codeeval.problem import Problem, ProblemSet
+from codeeval.problem import Problem
+from codeeval.problem_set import ProblemSet
 from codeeval.rows.jsonl import read_json
 from codeeval.suites import SourceSuite
 from codeeval.suites.source import proof_of
@@ -141,15 +142,12 @@ def multipl_e(
     if not sha256 and verify and len(found.rows) != n_tasks:
         told = f"; these are the rows of {_KNOWN[found.digest]}" if found.digest in _KNOWN else ""
         raise DatasetError(f"{name}: wanted {n_tasks} rows, but got {len(found.rows)} from {found.revision}{told}")
-    return ProblemSet(
-        (
-            _problem(row, record, rules, row["prompt"].strip() if protocol == "multipl-e" else row["prompt"], sealed)
-            for row in found.rows
-        ),
-        name=f"multipl-e ({base}, {short}{_mark(protocol, sealed)})",
-        version="1.0" if found.is_official or not sha256 else "custom",
-        revision=found.revision,
+    problems = (
+        _problem(row, record, rules, row["prompt"].strip() if protocol == "multipl-e" else row["prompt"], sealed)
+        for row in found.rows
     )
+    # MBPP's rows have no published digests; their number was compared above.
+    return found.problem_set(f"multipl-e ({base}, {short}{_mark(protocol, sealed)})", problems, unverified="1.0")
 
 
 def completion_files(folder: Path) -> list[Path]:

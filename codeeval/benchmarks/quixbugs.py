@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from codeeval.data import CachedFile, HubFile, Place, Row, Source, fetch
-from codeeval.problem import Problem, ProblemSet
+from codeeval.problem import Problem
+from codeeval.problem_set import ProblemSet
 
 __all__ = ["quixbugs"]
 
@@ -45,8 +46,7 @@ def quixbugs(*, source: Source | None = None, verify: bool = True) -> ProblemSet
         )
         for row in found.rows
     )
-    version = "1.0" if found.is_official else "custom"
-    return ProblemSet(problems, name="quixbugs", version=version, revision=found.revision)
+    return found.problem_set("quixbugs", problems)
 
 
 def _prompt(row: Row) -> str:

@@ -24,9 +24,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from codeeval._files import cache_dir, write_whole
 from codeeval._imports import importing
 from codeeval._interactive import is_interactive
-from codeeval.data import cache_dir, write_whole
 from codeeval.environments.installers import (
     Installer,
     InstallerName,

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+import abc
 from collections.abc import Iterable, Iterator
 from typing import Any, Self
 
+from codeeval._ports import adapted, has_all, missing
 from codeeval.program import Execution, Program
+from codeeval.sandbox.setup import Setup
 
-__all__ = ["Executor"]
+__all__ = ["Executor", "as_executor"]
 
 
-class Executor(ABC):
+class Executor(abc.ABC):
     """Runs programs and judges them. It knows programs and never the problems behind them.
+
+    Only `execute` is required; the rest has a default. An object that has it is an executor too, whatever its class;
+    what it has of the rest is used.
 
     Constructors store, the first use starts, `close` stops; a closed executor starts again when it is used, and an
     executor pickles as its configuration.
     """
 
-    @abstractmethod
+    @abc.abstractmethod
     def execute(self, programs: Iterable[Program]) -> Iterator[tuple[int, Execution]]:
         """Execute programs as they come; give (position in the input, execution) as they end, in any order.
 
@@ -66,6 +71,13 @@ class Executor(ABC):
         """
         return {}
 
+    def interpreter(self) -> Setup | None:
+        """Return how the Python that programs run under is started on this machine; None: elsewhere, or not known.
+
+        A run asks it, before anything is sampled, whether the modules are there that the problems import.
+        """
+        return None
+
     def describe(self) -> dict[str, Any]:
         """Say, as JSON data for a run's manifest, how programs are executed: isolation in force, interpreter …."""
         return {"executor": type(self).__name__}
@@ -78,3 +90,19 @@ class Executor(ABC):
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+    @classmethod
+    def __subclasshook__(cls, other: type) -> bool:
+        """Accept a class that has what an executor must have."""
+        return (cls is Executor and has_all(other, ("execute",))) or NotImplemented
+
+
+def as_executor(value: object, hint: str = "") -> Executor:
+    """Return an executor with every attribute of the port; `hint` ends the message where it is none.
+
+    Raises:
+        TypeError: it has no method `execute`.
+    """
+    if missing(Executor, value, ("execute",)):
+        raise TypeError(f"executor must be an Executor, with a method execute(programs), but got {value!r:.200}{hint}")
+    return adapted(Executor, value)

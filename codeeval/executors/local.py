@@ -84,8 +84,8 @@ class LocalExecutor(Executor):
         self.sandbox = checked(sandbox)
         self.env = _variables(env)
         self.languages = _records(languages)
-        setup = Setup(python=self.python, preload=self.preload, sandbox=self.sandbox, env=self.env)
-        self._pool = LocalWorkers(setup, self.languages)
+        self._setup = Setup(python=self.python, preload=self.preload, sandbox=self.sandbox, env=self.env)
+        self._pool = LocalWorkers(self._setup, self.languages)
         self._seen_identity = self._unbounded = ""
 
     def execute(self, programs: Iterable[Program]) -> Iterator[tuple[int, Execution]]:
@@ -165,6 +165,10 @@ class LocalExecutor(Executor):
             ValueError: there is no such language.
         """
         return {name: self._pool.describe_toolchain(name) for name in sorted(set(languages) - {"python"})}
+
+    def interpreter(self) -> Setup:
+        """Return how workers are started; see `Executor.interpreter`."""
+        return self._setup
 
     def describe(self) -> dict[str, Any]:
         """Return the interpreter, and which layers of isolation and which guarantees hold and which don't, and why."""

@@ -25,12 +25,12 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from codeeval._files import cache_dir
 from codeeval._imports import importing
-from codeeval.data import cache_dir
 from codeeval.errors import SandboxError
 from codeeval.languages.toolchain import Toolchain, fill
 from codeeval.languages.warm.headers import HEADERS, NAME, PREPARED, READ, Part, PreparedHeader
-from codeeval.program import Check, Execution, Program, Status, Strength
+from codeeval.program import Check, CheckKind, Execution, Program, Status, Strength
 from codeeval.sandbox import PLACE_OF_PREPARED
 from codeeval.sandbox.setup import Setup
 from codeeval.sandbox.worker import Worker
@@ -232,7 +232,7 @@ def _compile(scratch: Path, toolchain: Toolchain, header: PreparedHeader, setup:
         main=NAME,
         language=language.name,
         limits=limits,
-        check=Check(kind="language", strength=Strength.SAME_BOX),
+        check=Check(kind=CheckKind.LANGUAGE, strength=Strength.SAME_BOX),
     )
     recipe = dataclasses.replace(toolchain, language=language).recipe(program)
     sandbox = dataclasses.replace(setup.sandbox, required=(), readable=(), writable=(str(scratch),))

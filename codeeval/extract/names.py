@@ -12,6 +12,7 @@ from codeeval.extract.pipeline import extract
 from codeeval.extract.plain import bigcode_harness, continuation, until_stop
 from codeeval.extract.sanitizers import bigcodebench, evalplus
 from codeeval.problem import Problem
+from codeeval.suites import as_suite
 
 __all__ = ["EXTRACTORS", "default_extractor", "extractor_named"]
 
@@ -63,5 +64,5 @@ def default_extractor(problems: Iterable[Problem]) -> Extractor:
         return extract
     if all(problem.language == "python" for problem in problems):
         return continuation
-    protocols = {getattr(suite, "protocol", "") for problem in problems for suite in problem.suites.values()}
+    protocols = {as_suite(suite).protocol for problem in problems for suite in problem.suites.values()}
     return bigcode_harness if "humanevalpack" in protocols else until_stop

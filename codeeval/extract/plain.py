@@ -8,6 +8,7 @@ from codeeval.assembly import closed_at, depth, masked
 from codeeval.extract.extraction import Extraction, Extractor, is_whole
 from codeeval.problem import Problem
 from codeeval.sample import Sample
+from codeeval.suites import as_suite
 
 __all__ = ["bigcode_harness", "continuation", "stop_at", "until_stop"]
 
@@ -58,7 +59,7 @@ def _cut_elsewhere(sample: Sample, problem: Problem) -> Extraction:
     if is_whole(sample) or problem.style == "chat" or sample.completion == problem.canonical_solution:
         return continuation(sample, problem)
     kept = _cut(sample, problem, (*problem.stop, "<file_sep>", "<|endoftext|>")).code[len(problem.prompt) :]
-    if any(getattr(suite, "protocol", "") == "humanevalpack" for suite in problem.suites.values()):
+    if any(as_suite(suite).protocol == "humanevalpack" for suite in problem.suites.values()):
         kept = _closed(kept, problem)
     n = len(kept) if sample.completion.startswith(kept) else sample.completion.rfind("}") + 1
     return Extraction(code=problem.prompt + kept, rule="until_stop", dropped=sample.completion[n:])

@@ -20,6 +20,7 @@ from codeeval.program import Execution, Status
 from codeeval.rows.jsonl import read_json, write_jsonl
 from codeeval.rows.samples import unknown_task
 from codeeval.sample import Attempt, Sample
+from codeeval.suites import SourceSuite
 
 __all__ = ["completion_rows", "is_multipl_e_folder", "result_attempts", "write_multipl_e_results"]
 
@@ -162,7 +163,7 @@ def _said_of(folder: Path, problem: Problem) -> Mapping[str, Any]:
         "name": problem.task_id,
         "language": short_name(problem.language),
         "prompt": problem.prompt,
-        "tests": getattr(problem.suites.get("tests"), "tests", ""),
+        "tests": suite.tests if isinstance(suite := problem.suites.get("tests"), SourceSuite) else "",
         "stop_tokens": list(problem.stop),
     }
 

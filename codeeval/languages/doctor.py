@@ -15,7 +15,7 @@ from codeeval.languages.finding import get, names
 from codeeval.languages.record import Language
 from codeeval.languages.table import PROTOCOLS
 from codeeval.languages.toolchain import Toolchain, find
-from codeeval.program import Check, Execution, Program, Status, Strength
+from codeeval.program import Check, CheckKind, Execution, Program, Status, Strength
 from codeeval.sandbox import Sandbox
 from codeeval.sandbox.policy import checked
 from codeeval.sandbox.setup import Setup
@@ -261,7 +261,7 @@ def _execution(worker: Worker, toolchain: Toolchain, source: str, proof: str = "
         main=language.main,
         language=language.name,
         limits=language.test_limits,
-        check=Check(kind="language", strength=Strength.SAME_BOX, parameters={"proof": proof} if proof else {}),
+        check=Check(kind=CheckKind.LANGUAGE, strength=Strength.SAME_BOX, parameters={"proof": proof} if proof else {}),
     )
     recipe = toolchain.recipe(program)
     try:

@@ -1,6 +1,6 @@
 """Metrics: callables that read verdict arrays and give estimates with intervals."""
 
-from codeeval.metrics.base import Metric, mean_over_problems
+from codeeval.metrics.base import Metric, ScorePerK, as_metric, as_metrics, labelled, mean_over_problems
 from codeeval.metrics.by_tag import ByTag
 from codeeval.metrics.efficiency import DPS, Beyond, MemoryRatio, RuntimeRatio, beyond, dps, dps_norm
 from codeeval.metrics.intervals import (
@@ -16,7 +16,14 @@ from codeeval.metrics.intervals import (
 )
 from codeeval.metrics.partial import TestPassFraction
 from codeeval.metrics.pass_at_k import PassAtK, mean_pass_at_k, pass_at_k
-from codeeval.metrics.per_problem import Judged, Score, ScorePerProblem, ScorePerSuite
+from codeeval.metrics.per_problem import (
+    Judged,
+    Score,
+    ScorePerProblem,
+    ScorePerSuite,
+    executions_of,
+    judged_by_problem,
+)
 from codeeval.metrics.planning import Plan, plan
 from codeeval.metrics.rates import StatusRates, TruncationRates
 from codeeval.metrics.ratings import RankCorrelation, Ratings, bradley_terry, rank_correlation
@@ -80,6 +87,7 @@ __all__ = [
     "Ratings",
     "RuntimeRatio",
     "Score",
+    "ScorePerK",
     "ScorePerProblem",
     "ScorePerSuite",
     "Spread",
@@ -91,6 +99,8 @@ __all__ = [
     "VarianceSplit",
     "Votes",
     "agreement_scores",
+    "as_metric",
+    "as_metrics",
     "at_least",
     "best_at_k",
     "beyond",
@@ -99,7 +109,10 @@ __all__ = [
     "dps",
     "dps_norm",
     "exact_interval",
+    "executions_of",
     "g_pass_at_k",
+    "judged_by_problem",
+    "labelled",
     "majority_at_k",
     "mean_over_problems",
     "mean_pass_at_k",

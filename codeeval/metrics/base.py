@@ -6,31 +6,89 @@ import abc
 import logging
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from codeeval._arguments import call_of, metric_named
+from codeeval._ports import adapted, has_all, missing
 from codeeval._render.tables import plural
 from codeeval.metrics._draws import floats
 from codeeval.metrics.intervals import Clustered, Interval, IntervalName, PlusFour, interval_of
 from codeeval.results import Estimate, Results, Tags
 
-__all__ = ["Metric", "mean_over_problems"]
+__all__ = ["Metric", "ScorePerK", "as_metric", "as_metrics", "labelled", "mean_over_problems"]
 
 logger = logging.getLogger("codeeval")
 
 
-@runtime_checkable
-class Metric(Protocol):
-    """A callable from results to named estimates."""
+class Metric(abc.ABC):
+    """A callable from results to named estimates. Only the call is required; the rest has a default.
 
-    @property
-    def min_samples(self) -> int:
-        """How many samples per problem this metric needs to be defined."""
+    A callable that has `min_samples` is a metric too, whatever its class; what it has of the rest is used. Each
+    attribute may be a property or be set when the metric is made.
+    """
 
+    if TYPE_CHECKING:  # read-only, so that a property may take an attribute's place, and a frozen field as well
+
+        @property
+        def min_samples(self) -> int:
+            """How many samples per problem this metric needs to be defined; by default 1."""
+            return 1
+
+        @property
+        def suite(self) -> str | None:
+            """The only suite that it scores; None, the default, where it scores all of them."""
+            return None
+
+        @property
+        def ks(self) -> Sequence[int]:
+            """The k that it was made with, for messages; by default none."""
+            return ()
+
+    else:
+        min_samples, suite, ks = 1, None, ()
+
+    @abc.abstractmethod
     def __call__(self, results: Results) -> Mapping[str, Estimate]:
-        """Compute this metric's estimates, by the names under which results show them."""
+        """Compute this metric's estimates, by the names under which results show them.
+
+        A problem without what the metric needs is NaN in `Estimate.per_problem` and left out of the value, never 0.
+
+        Raises:
+            KeyError: no attempt has the suite that it scores.
+        """
+
+    @classmethod
+    def __subclasshook__(cls, other: type) -> bool:
+        """Accept a class that has what a metric must have."""
+        return (cls is Metric and has_all(other, ("__call__", "min_samples"))) or NotImplemented
+
+
+def as_metric(value: object) -> Metric:
+    """Return a metric with every attribute of the port.
+
+    Raises:
+        TypeError: it can't be called or has no `min_samples`; says what may be meant.
+    """
+    if missing(Metric, value, ("__call__",), ("min_samples",)):
+        named = call_of(value) if isinstance(value, type) else metric_named(value)
+        remedy = f"; did you mean {named}?" if named else ""
+        raise TypeError(f"a metric is a callable with min_samples, but got {value!r:.200}{remedy}")
+    return adapted(Metric, value)
+
+
+def as_metrics(values: object) -> list[Metric]:
+    """Return a sequence of metrics as a list of them, each with every attribute of the port.
+
+    Raises:
+        TypeError: it is no sequence, or holds what is no metric; says what may be meant.
+    """
+    if isinstance(values, str) or not isinstance(values, Sequence):
+        remedy = metric_named(values) or repr(values)[:60]
+        raise TypeError(f"metrics must be a sequence of metrics, but got {values!r:.200}; did you mean [{remedy}]?")
+    return [as_metric(value) for value in values]
 
 
 def mean_over_problems(
@@ -108,8 +166,10 @@ def mean_of_logs(
     )
 
 
-class ScorePerK(abc.ABC):
+class ScorePerK(Metric):
     """A metric that needs of a problem only how many samples were judged and passed: one estimate per k.
+
+    Derive from it and define `name` and `scores`.
 
     Args:
         ks: one or more k ≥ 1.
@@ -120,8 +180,12 @@ class ScorePerK(abc.ABC):
         ValueError: no k, or one below 1, or no such interval.
     """
 
-    _name: ClassVar[str]
-    "What an estimate is called, with `{k}` in it."
+    name: ClassVar[str]
+    "What an estimate is called, with `{k}` in it: `pass@{k}`."
+
+    ks: tuple[int, ...]
+    suite: str | None
+    interval: Interval
 
     def __init__(self, *ks: int, suite: str | None = None, interval: Interval | IntervalName = "plus-four") -> None:
         self.ks = checked_ks(type(self).__name__, ks)
@@ -139,9 +203,9 @@ class ScorePerK(abc.ABC):
         Raises:
             KeyError: no attempt has such a suite.
         """
-        table = self._scores(*results.counts(self.suite))  # (P, K)
+        table = self.scores(*results.counts(self.suite))  # (P, K)
         return {
-            labelled(self._name.format(k=k), self.suite): mean_over_problems(table[:, i], self.interval, results)
+            labelled(self.name.format(k=k), self.suite): mean_over_problems(table[:, i], self.interval, results)
             for i, k in enumerate(self.ks)
         }
 
@@ -149,8 +213,16 @@ class ScorePerK(abc.ABC):
         return shown(self, *self.ks, suite=self.suite, interval=self.interval)
 
     @abc.abstractmethod
-    def _scores(self, n: npt.NDArray[np.int64], c: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-        """Score every problem for every k, shape (P, K); NaN where it is undefined."""
+    def scores(self, n: npt.NDArray[np.int64], c: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        """Score every problem for every k of `self.ks`.
+
+        Args:
+            n: samples judged per problem, shape (P,).
+            c: of those, passed, shape (P,).
+
+        Returns:
+            Shares in [0, 1], shape (P, K); NaN where a score is undefined, as where k > n.
+        """
 
 
 def cluster_labels(tags: Iterable[Tags], tag: str) -> npt.NDArray[np.int64]:

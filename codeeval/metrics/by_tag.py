@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from codeeval.metrics.base import Metric
+from codeeval.metrics.base import Metric, as_metric
 from codeeval.results import Estimate, Results
 
 __all__ = ["ByTag"]
@@ -16,7 +16,7 @@ __all__ = ["ByTag"]
 logger = logging.getLogger("codeeval")
 
 
-class ByTag:
+class ByTag(Metric):
     """A metric for each value of a tag: `ByTag(PassAtK(1), "difficulty")` gives `pass@1[difficulty=easy]` and so on.
 
     Tags are the problems' short metadata, their `language` and the `strength` of their verdicts; see `Results.tags`.
@@ -33,9 +33,12 @@ class ByTag:
     """
 
     def __init__(self, metric: Metric, tag: str) -> None:
-        if isinstance(metric, type) or not isinstance(metric, Metric):
-            raise ValueError(f"ByTag breaks a metric down, as ByTag(PassAtK(1), 'difficulty'), but got {metric!r:.80}")
-        self.metric = metric
+        try:
+            self.metric = as_metric(metric)
+        except TypeError:
+            raise ValueError(
+                f"ByTag breaks a metric down, as ByTag(PassAtK(1), 'difficulty'), but got {metric!r:.80}"
+            ) from None
         self.tag = tag
 
     @property
@@ -46,7 +49,7 @@ class ByTag:
     @property
     def suite(self) -> str | None:
         """The suite that the metric scores, where it scores a single one."""
-        return getattr(self.metric, "suite", None)
+        return self.metric.suite
 
     def __call__(self, results: Results) -> Mapping[str, Estimate]:
         """Return the metric's estimates for each value, values in order; none, and a warning, without such a tag."""

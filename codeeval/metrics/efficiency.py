@@ -135,7 +135,8 @@ class _Ratio(ScorePerSuite):
     def _costs_of_passing(self, attempts: Sequence[Judged]) -> list[float]:
         return [self._cost(executions_of(attempt, self.suite)) for attempt, passed in attempts if passed]
 
-    def _average(self, scores: Floats, results: Results) -> Estimate:
+    def average(self, scores: Floats, results: Results) -> Estimate:
+        """Average the ratios geometrically, from their logarithms, shape (P,)."""
         return mean_of_logs(scores, self.interval, results, unit="× the reference")
 
     @abc.abstractmethod
@@ -244,7 +245,8 @@ class DPS(ScorePerSuite):
 
         return score
 
-    def _average(self, scores: Floats, results: Results) -> Estimate:
+    def average(self, scores: Floats, results: Results) -> Estimate:
+        """Average the scores, which are percentages, shape (P,)."""
         return _in_points(mean_over_problems(scores / 100, self.interval, results))
 
 

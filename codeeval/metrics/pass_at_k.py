@@ -76,9 +76,10 @@ class PassAtK(ScorePerK):
         ValueError: no k, or one below 1, or no such interval.
     """
 
-    _name = "pass@{k}"
+    name = "pass@{k}"
 
-    def _scores(self, n: Ints, c: Ints) -> Floats:
+    def scores(self, n: Ints, c: Ints) -> Floats:
+        """Score every problem for every k; see `ScorePerK.scores`."""
         return pass_at_k(n, c, self.ks)
 
 

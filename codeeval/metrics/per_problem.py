@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from codeeval.metrics.base import labelled, mean_over_problems
+from codeeval.metrics.base import Metric, labelled, mean_over_problems
 from codeeval.metrics.intervals import Interval, IntervalName, interval_of
 from codeeval.program import Execution, Status
 from codeeval.results import Estimate, Results
@@ -34,8 +34,12 @@ Score = Callable[[str, Sequence[Judged]], float | Sequence[float]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScorePerProblem(abc.ABC):
-    """A metric that scores each problem from all its attempts, judged or not, and averages over problems."""
+class ScorePerProblem(Metric):
+    """A metric that scores each problem from all its attempts, judged or not, and averages over problems.
+
+    Derive from it, as a frozen dataclass, and define `names` and `scorer`. `attempts`, `label` and `average` may be
+    replaced: which attempts are scored, how estimates are called, and how problems' scores become an estimate.
+    """
 
     interval: Interval | IntervalName = "plus-four"
     "How the 95 % interval is computed; see `codeeval.metrics.intervals`."
@@ -59,25 +63,26 @@ class ScorePerProblem(abc.ABC):
         """
         table = np.full((len(results.task_ids), len(self.names)), np.nan)  # (P, names)
         score = self.scorer()
-        for row, (task_id, found) in enumerate(zip(results.task_ids, self._attempts(results), strict=True)):
+        for row, (task_id, found) in enumerate(zip(results.task_ids, self.attempts(results), strict=True)):
             if found:
                 table[row] = score(task_id, found)
         return {
-            self._label(name): self._average(column, results) for name, column in zip(self.names, table.T, strict=True)
+            self.label(name): self.average(column, results) for name, column in zip(self.names, table.T, strict=True)
         }
 
     @abc.abstractmethod
     def scorer(self) -> Score:
         """Return what scores a problem; called once for all problems, so what it needs can be prepared here."""
 
-    def _attempts(self, results: Results) -> Sequence[Sequence[Judged]]:
+    def attempts(self, results: Results) -> Sequence[Sequence[Judged]]:
         """Return each problem's attempts by sample index."""
         return _by_problem(results, ((attempt, attempt.passed) for attempt in results.attempts))
 
-    def _label(self, name: str) -> str:
+    def label(self, name: str) -> str:
+        """Return what the estimate of one of `names` is called."""
         return name
 
-    def _average(self, scores: Floats, results: Results) -> Estimate:
+    def average(self, scores: Floats, results: Results) -> Estimate:
         """Average the problems' scores, shape (P,)."""
         return mean_over_problems(scores, self.interval, results)
 
@@ -89,10 +94,12 @@ class ScorePerSuite(ScorePerProblem):
     suite: str | None = None
     "Score this suite alone; the estimates are then named as `beyond[base]`."
 
-    def _attempts(self, results: Results) -> Sequence[Sequence[Judged]]:
+    def attempts(self, results: Results) -> Sequence[Sequence[Judged]]:
+        """Return each problem's judged attempts by sample index."""
         return judged_by_problem(results, self.suite)
 
-    def _label(self, name: str) -> str:
+    def label(self, name: str) -> str:
+        """Return the name, with the suite where a single one is scored."""
         return labelled(name, self.suite)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from codeeval.metrics.base import labelled, mean_over_problems
+from codeeval.metrics.base import Metric, labelled, mean_over_problems
 from codeeval.metrics.intervals import Interval, IntervalName, interval_of
 from codeeval.metrics.per_problem import Judged, Score, ScorePerSuite, executions_of, mean_or_nan
 from codeeval.program import Status
@@ -19,7 +19,7 @@ __all__ = ["StatusRates", "TruncationRates"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StatusRates:
+class StatusRates(Metric):
     """The share of judged attempts with each status, per problem and averaged over problems: `rate/timed_out` ….
 
     SANDBOX_ERROR is no verdict on a candidate; its share, over all attempts, is `rate/sandbox_error`.
@@ -30,8 +30,6 @@ class StatusRates:
     `Results.statuses` gives it."""
     interval: Interval | IntervalName = "plus-four"
     "How the 95 % interval is computed."
-
-    min_samples = 1
 
     def __post_init__(self) -> None:
         interval_of(self.interval)

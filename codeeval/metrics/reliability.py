@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from codeeval.metrics._draws import Floats, Ints, all_from, by_distinct_pair, counts, floats, pairs
-from codeeval.metrics.base import ScorePerK, checked_ks, labelled, mean_over_problems, shown, whole_numbers
+from codeeval.metrics.base import Metric, ScorePerK, checked_ks, labelled, mean_over_problems, shown, whole_numbers
 from codeeval.metrics.intervals import Interval, IntervalName, interval_of
 from codeeval.results import Estimate, Results
 
@@ -145,13 +145,14 @@ class PassPowK(ScorePerK):
         interval: how the 95 % interval is computed; see `codeeval.metrics.intervals`.
     """
 
-    _name = "pass^{k}"
+    name = "pass^{k}"
 
-    def _scores(self, n: Ints, c: Ints) -> Floats:
+    def scores(self, n: Ints, c: Ints) -> Floats:
+        """Score every problem for every k; see `ScorePerK.scores`."""
         return pass_pow_k(n, c, self.ks)
 
 
-class AtLeast:
+class AtLeast(Metric):
     """The metric `at-least-v@k`, the chance that v or more of k samples pass: `AtLeast(3, k=5)`.
 
     Args:
@@ -163,6 +164,8 @@ class AtLeast:
     Raises:
         ValueError: not 1 ≤ v ≤ k.
     """
+
+    suite: str | None
 
     def __init__(
         self, v: int, *, k: int, suite: str | None = None, interval: Interval | IntervalName = "plus-four"
@@ -187,7 +190,7 @@ class AtLeast:
         return shown(self, self.v, k=self.k, suite=self.suite, interval=self.interval)
 
 
-class GPassAtK:
+class GPassAtK(Metric):
     """The metric `G-Pass@k_τ`, the chance that a share τ of k samples passes: `GPassAtK(8, tau=[0.5, 1.0])`.
 
     Args:
@@ -196,6 +199,9 @@ class GPassAtK:
         suite: score this suite alone.
         interval: how the 95 % interval is computed.
     """
+
+    ks: tuple[int, ...]
+    suite: str | None
 
     def __init__(
         self,
@@ -238,9 +244,10 @@ class MGPassAtK(ScorePerK):
         interval: how the 95 % interval is computed; see `codeeval.metrics.intervals`.
     """
 
-    _name = "mG-Pass@{k}"
+    name = "mG-Pass@{k}"
 
-    def _scores(self, n: Ints, c: Ints) -> Floats:
+    def scores(self, n: Ints, c: Ints) -> Floats:
+        """Score every problem for every k; see `ScorePerK.scores`."""
         return np.minimum(mg_pass_at_k(n, c, self.ks), 1.0)
 
 
@@ -255,9 +262,10 @@ class AvgAtK(ScorePerK):
         interval: how the 95 % interval is computed; see `codeeval.metrics.intervals`.
     """
 
-    _name = "avg@{k}"
+    name = "avg@{k}"
 
-    def _scores(self, n: Ints, c: Ints) -> Floats:
+    def scores(self, n: Ints, c: Ints) -> Floats:
+        """Score every problem for every k; see `ScorePerK.scores`."""
         share = c / np.maximum(n, 1)  # (P,)
         return np.where(n[:, None] >= np.array(self.ks), share[:, None], np.nan)
 

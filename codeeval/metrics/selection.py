@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from codeeval.metrics._draws import counts, floats
-from codeeval.metrics.base import checked_ks, labelled, mean_over_problems, shown, whole_numbers
+from codeeval.metrics.base import Metric, checked_ks, labelled, mean_over_problems, shown, whole_numbers
 from codeeval.metrics.intervals import Interval, IntervalName, interval_of
 from codeeval.metrics.per_problem import executions_of, judged_by_problem
 from codeeval.program import Status
@@ -213,7 +213,7 @@ def _check_draws(draws: object) -> None:
         raise ValueError(f"draws must be None, 'all' or a number ≥ 1, but got {draws!r}")
 
 
-class MajorityAtK:
+class MajorityAtK(Metric):
     """The metric `maj@k` (self-consistency): the share of problems whose majority among k samples is right.
 
     Args:
@@ -225,6 +225,9 @@ class MajorityAtK:
         suite: take verdicts, and the default output, from this suite alone.
         interval: how the 95 % interval is computed.
     """
+
+    ks: tuple[int, ...]
+    suite: str | None
 
     def __init__(
         self,
@@ -304,7 +307,7 @@ def best_at_k(scores: npt.ArrayLike, passed: npt.ArrayLike, k: npt.ArrayLike) ->
     return np.where(ks <= n, (share @ chances)[ks - 1], np.nan)
 
 
-class BestAtK:
+class BestAtK(Metric):
     """The metric `best@k`: how often the one of k samples that a selector scores highest passes.
 
     The mean over all subsets of k samples, exactly; equal scores are chosen between by chance. A selector that needs
@@ -317,6 +320,9 @@ class BestAtK:
         suite: take verdicts from this suite alone: the hidden tests, where the selector looks at the model's own.
         interval: how the 95 % interval is computed.
     """
+
+    ks: tuple[int, ...]
+    suite: str | None
 
     def __init__(
         self,

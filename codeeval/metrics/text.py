@@ -8,13 +8,14 @@ from __future__ import annotations
 import abc
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from codeeval.errors import require
+from codeeval.metrics.base import Metric
 from codeeval.metrics.per_problem import Judged, Score, ScorePerProblem, mean_or_nan
 from codeeval.metrics.uncertainty import paired_bootstrap
 from codeeval.results import Estimate, Results
@@ -131,7 +132,7 @@ class BLEU(_OfSacrebleu, _Closeness):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CorpusBLEU(_OfSacrebleu):
+class CorpusBLEU(_OfSacrebleu, Metric):
     """The metric `corpus-bleu`: BLEU of order 4, in [0, 1], with the counts of all samples pooled, as papers report it.
 
     It is no mean over problems, so its interval and standard error are those of the percentile bootstrap over problems,
@@ -146,8 +147,6 @@ class CorpusBLEU(_OfSacrebleu):
     replicates: int = 1000
     "Bootstrap benchmarks."
     seed: int = 0
-
-    min_samples: int = field(default=1, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.replicates < 1:

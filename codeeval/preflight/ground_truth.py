@@ -12,10 +12,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from codeeval.data import cache_dir, write_whole
-from codeeval.executors import Executor, LocalExecutor
+from codeeval._files import cache_dir, write_whole
+from codeeval.executors import Executor, LocalExecutor, as_executor
 from codeeval.extract import default_extractor
-from codeeval.problem import Problem, ProblemSet
+from codeeval.problem import Problem
+from codeeval.problem_set import ProblemSet
 from codeeval.program import Status
 from codeeval.rows.jsonl import parse_json
 from codeeval.runs.facts import JudgeFacts, facts_of
@@ -54,6 +55,7 @@ def ground_truth(
     if executor is None:
         with LocalExecutor() as own:
             return ground_truth(problems, own, fresh=fresh, progress=progress)
+    executor = as_executor(executor)
     problems = problems if isinstance(problems, ProblemSet) else ProblemSet(problems)
     if not len(problems):
         raise ValueError(f"there is nothing to find out about: {problems!r}")

@@ -6,10 +6,8 @@ Only problems whose metadata name libraries (`libs`, as BigCodeBench's do) are l
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
-import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -52,9 +50,10 @@ def missing_modules(problems: Iterable[Problem], executor: Executor) -> MissingM
     Nothing is imported. Of an executor that names no interpreter nothing is known.
     """
     suspects = [p for p in problems if p.language == "python" and "libs" in p.metadata]
-    if not suspects or not hasattr(executor, "python"):
+    setup = executor.interpreter() if suspects else None
+    if setup is None:
         return None
-    absent = _absent({name for problem in suspects for name in _mentioned(problem)}, executor)
+    absent = _absent({name for problem in suspects for name in _mentioned(problem)}, setup)
     if not absent:
         return None
     needed = [found for p in suspects if (found := {_top(name) for name in imports_of(p)} & absent)]
@@ -93,10 +92,8 @@ print(json.dumps([name for name in json.load(sys.stdin) if is_absent(name)]))
 _PATIENCE_S = 60.0
 
 
-def _absent(names: set[str], executor: Any) -> set[str]:
-    """Ask an executor's interpreter which of these modules it doesn't find; none where it can't be asked."""
-    python = executor.python or sys.executable
-    setup = Setup(python=os.fspath(python), env=dict(getattr(executor, "env", None) or {}))
+def _absent(names: set[str], setup: Setup) -> set[str]:
+    """Ask an interpreter which of these modules it doesn't find; none where it can't be asked."""
     try:
         done = subprocess.run(
             [setup.command()[0], "-s", "-W", "ignore", "-c", _PROGRAM],

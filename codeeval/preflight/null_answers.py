@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from codeeval.errors import ToolchainMissing
-from codeeval.executors import Executor, LocalExecutor
+from codeeval.executors import Executor, LocalExecutor, as_executor
 from codeeval.problem import Problem
 from codeeval.program import Program
 from codeeval.suites import SourceSuite, StdioSuite, Suite
@@ -41,6 +41,7 @@ def null_answers(problems: Sequence[Problem], executor: Executor | None = None) 
     if executor is None:
         with LocalExecutor() as own:
             return null_answers(problems, own)
+    executor = as_executor(executor)
     missing = _missing(problems, executor)
     trials = [trial for p in problems if p.language not in missing for trial in _trials(p)]
     runs = [(trial, label) for trial in trials for label in trial.programs]

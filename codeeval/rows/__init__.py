@@ -1,3 +1,3 @@
-"""How rows come in and go out: JSON lines, and rows with completions."""
+"""Rows: how problems (`problems`) and completions (`samples`) come in, from files and from memory, and JSON lines."""
 
 __all__: list[str] = []

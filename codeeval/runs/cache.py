@@ -136,7 +136,7 @@ class VerdictCache:
     def _open(self) -> sqlite3.Connection:
         if self.path is None:
             with importing:
-                from codeeval.data import cache_dir
+                from codeeval._files import cache_dir
 
             self.path = Path(cache_dir()) / "verdicts.sqlite3"
         self.path.parent.mkdir(parents=True, exist_ok=True)

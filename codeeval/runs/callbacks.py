@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
+import abc
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Self
 
 from codeeval._arguments import call_of
 from codeeval._imports import importing
 from codeeval._interactive import is_interactive
+from codeeval._ports import adapted, missing
 
 if TYPE_CHECKING:
     from codeeval.results import Results
     from codeeval.runs.run import Run
     from codeeval.sample import Attempt, Sample
 
-__all__ = ["Callback", "ProgressBar"]
+__all__ = ["Callback", "ProgressBar", "as_callback"]
 
 logger = logging.getLogger("codeeval")
 
 
-class Callback:
+class Callback(abc.ABC):  # noqa: B024  # nothing is required, and what is not overridden does nothing
     """Override what you want to hear of; everything is called in the thread that called `evaluate`.
 
-    A callback that raises is reported once and called no more: it can't spoil a run.
+    A callback that raises is reported once and called no more: it can't spoil a run. An object that has one of these
+    methods, `close` aside, is a callback too, whatever its class.
     """
 
     def on_start(self, run: Run) -> None:
@@ -88,8 +91,24 @@ class ProgressBar(Callback):
         return ", ".join(share + unjudged)
 
 
+#: One of these is what makes an object a callback.
+_EVENTS = ("on_start", "on_sample", "on_attempt", "on_end")
+
+
+def as_callback(value: object) -> Callback:
+    """Return a callback with every event of the port.
+
+    Raises:
+        TypeError: it has a method for none of them.
+    """
+    if not _is_callback(value):
+        meant = f"write {call_of(value)}" if isinstance(value, type) else "subclass it and override a method"
+        raise TypeError(f"callbacks must hold Callback objects, but got {value!r:.80}; {meant}")
+    return adapted(Callback, value)
+
+
 def listed(callbacks: object) -> list[Callback]:
-    """Return callbacks as a list.
+    """Return callbacks as a list, each with every event of the port.
 
     Raises:
         TypeError: it is a single one, or holds what is no `Callback`.
@@ -97,20 +116,11 @@ def listed(callbacks: object) -> list[Callback]:
     if not isinstance(callbacks, Iterable) or isinstance(callbacks, str):
         example = "[callback]" if _is_callback(callbacks) else "[MyCallback()], of a subclass of Callback"
         raise TypeError(f"callbacks must be a list, but got {callbacks!r:.80}; write {example}")
-    found = list(callbacks)
-    for callback in found:
-        if not _is_callback(callback):
-            meant = f"write {call_of(callback)}" if isinstance(callback, type) else "subclass it and override a method"
-            raise TypeError(f"callbacks must hold Callback objects, but got {callback!r:.80}; {meant}")
-    return found
+    return [as_callback(callback) for callback in callbacks]
 
 
 def _is_callback(value: object) -> bool:
-    """Return whether every event can be told to it, whatever its class."""
-    return not isinstance(value, type) and all(callable(getattr(value, event, None)) for event in _EVENTS)
-
-
-_EVENTS = ("on_start", "on_sample", "on_attempt", "on_end", "close")
+    return len(missing(Callback, value, _EVENTS)) < len(_EVENTS)
 
 
 class Notifier:
@@ -131,19 +141,19 @@ class Notifier:
             self._callbacks.append(ProgressBar())
 
     def on_start(self, run: Run) -> None:
-        self._notify("on_start", run)
+        self._notify("on_start", lambda callback: callback.on_start(run))
 
     def on_sample(self, sample: Sample) -> None:
-        self._notify("on_sample", sample)
+        self._notify("on_sample", lambda callback: callback.on_sample(sample))
 
     def on_attempt(self, attempt: Attempt) -> None:
-        self._notify("on_attempt", attempt)
+        self._notify("on_attempt", lambda callback: callback.on_attempt(attempt))
 
     def on_end(self, results: Results) -> None:
-        self._notify("on_end", results)
+        self._notify("on_end", lambda callback: callback.on_end(results))
 
     def close(self) -> None:
-        self._notify("close")
+        self._notify("close", lambda callback: callback.close())
 
     def __enter__(self) -> Self:
         return self
@@ -151,10 +161,10 @@ class Notifier:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
-    def _notify(self, event: str, *args: object) -> None:
+    def _notify(self, event: str, call: Callable[[Callback], None]) -> None:
         for callback in tuple(self._callbacks):
             try:
-                getattr(callback, event)(*args)
+                call(callback)
             except Exception:
                 logger.exception("%r failed in %s and is called no more; the run goes on.", callback, event)
                 self._callbacks.remove(callback)

@@ -9,19 +9,28 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from codeeval._arguments import call_of, refuse_other_metrics, refuse_other_paths
+from codeeval._arguments import call_of, refuse_other_paths
 from codeeval._render.tables import plural
-from codeeval.executors.base import Executor
+from codeeval.executors.base import Executor, as_executor
 from codeeval.extract import Extractor, extractor_named
-from codeeval.metrics import Metric
-from codeeval.problem import Problem, ProblemSet
+from codeeval.metrics import Metric, as_metrics
+from codeeval.problem import Problem
+from codeeval.problem_set import ProblemSet
 from codeeval.program import STANDINGS, Strength, standing_named
 from codeeval.runs.spec import RunSettings
 from codeeval.sample import Sample
-from codeeval.samplers.base import Sampler
-from codeeval.suites import reason_of, standing_of
+from codeeval.samplers.base import Sampler, as_sampler
+from codeeval.suites import as_suite, standing_of
 
-__all__ = ["check_before", "check_ports", "n_samples_of", "problem_set_of", "refuse_weaker", "settings_of"]
+__all__ = [
+    "check_arguments",
+    "check_before",
+    "n_samples_of",
+    "ports_of",
+    "problem_set_of",
+    "refuse_weaker",
+    "settings_of",
+]
 
 logger = logging.getLogger("codeeval")
 
@@ -77,45 +86,40 @@ def _weaknesses(problem: Problem, wanted: str) -> Iterator[str]:
     for name, suite in problem.suites.items():
         found = standing_of(suite)
         if STANDINGS.index(found) > STANDINGS.index(wanted):
-            reason = reason_of(suite)
+            reason = as_suite(suite).strength_reason
             yield f"{problem.task_id}: suite {name!r} is {found}" + (f": {reason}" if reason else "")
 
 
 _WEAKER_SHOWN = 20
 
 
-def check_ports(
-    sampler: object,
-    executor: object,
-    metrics: object,
-    extract: Extractor | str | None = None,
-    problems: object = None,
-    out: object = None,
-) -> None:
-    """Refuse what is no sampler, executor, metric, extractor or path, where it is still known which argument it was."""
-    if not _is_sampler(sampler):
-        raise TypeError(
-            f"sampler must have a method sample(problems, n), but got {sampler!r:.200}{_meant(sampler, problems)}"
-        )
-    if executor is not None and not isinstance(executor, Executor):
-        remedy = f"; did you mean {call_of(executor)}?" if isinstance(executor, type) else ""
-        raise TypeError(f"executor must be an Executor, but got {executor!r:.200}{remedy}")
-    refuse_other_metrics(metrics)
+def ports_of(
+    sampler: object, executor: object, metrics: object, problems: object
+) -> tuple[Sampler, Executor | None, list[Metric]]:
+    """Return what users bring with every attribute of its port.
+
+    Raises:
+        TypeError: an argument is no sampler, executor or metric; says which, and what may be meant.
+    """
+    known_sampler = as_sampler(sampler, hint=_meant(sampler, problems))
+    remedy = f"; did you mean {call_of(executor)}?" if isinstance(executor, type) else ""
+    known_executor = as_executor(executor, hint=remedy) if executor is not None else None
+    return known_sampler, known_executor, as_metrics(metrics)
+
+
+def check_arguments(extract: Extractor | str | None, out: object) -> None:
+    """Refuse what is no extractor or path, where it is still known which argument it was."""
     if extract is not None:
         extractor_named(extract)
     if out is not None:
         refuse_other_paths("out", out, "out='runs/add'")
 
 
-def _is_sampler(value: object) -> bool:
-    return not isinstance(value, type) and callable(getattr(value, "sample", None))
-
-
 def _meant(sampler: object, problems: object) -> str:
     """Guess what whoever gave this instead of a sampler meant."""
     if isinstance(sampler, type):
         return f"; did you mean {call_of(sampler)}?"
-    if _is_sampler(problems):
+    if isinstance(problems, Sampler):
         return "; the problems come first, then the sampler: these two are swapped"
     if isinstance(sampler, str | os.PathLike):
         return f"; for a file, RecordedSampler({os.fspath(sampler)!r})"
@@ -130,8 +134,8 @@ def n_samples_of(n_samples: int | None, metrics: Sequence[Metric], sampler: Samp
     """Settle how many samples each problem gets: as said, else all that there are, else what the metrics need."""
     if n_samples is not None and (isinstance(n_samples, bool) or not isinstance(n_samples, int) or n_samples < 1):
         raise ValueError(f"n_samples must be a whole number ≥ 1, but got {n_samples!r}")
-    available = getattr(sampler, "n_available", None)
-    n = int(available(problems)) if callable(available) else None
+    available = sampler.n_available(problems)
+    n = int(available) if available is not None else None
     if n_samples is None:
         return max(1, max((m.min_samples for m in metrics), default=1) if n is None else n)
     if n is not None and n < n_samples:
@@ -152,15 +156,12 @@ def check_before(
     for metric in metrics:
         k = metric.min_samples
         if k > n:
-            remedy = f"drop k={k}" if hasattr(metric, "ks") else "drop it"
+            remedy = f"drop k={k}" if metric.ks else "drop it"
             found = f"{source} has {n} per problem; " if source else f"n_samples={n}; raise n_samples or "
             raise ValueError(f"{metric!r} needs at least {k} samples per problem, but {found}{remedy}")
-        suite = getattr(metric, "suite", None)
-        if suite is not None and suite not in suites:
-            raise ValueError(f"{metric!r} scores suite {suite!r}, but the problems have {suites}")
-    check = getattr(sampler, "check", None)
-    if callable(check):
-        check(problems)
+        if metric.suite is not None and metric.suite not in suites:
+            raise ValueError(f"{metric!r} scores suite {metric.suite!r}, but the problems have {suites}")
+    sampler.check(problems)
 
 
 def settings_of(function: str, settings: RunSettings | None, judging: Mapping[str, Any]) -> RunSettings:

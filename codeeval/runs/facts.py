@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from codeeval.executors.base import Executor
-from codeeval.problem import ProblemSet
+from codeeval.problem_set import ProblemSet
 
 __all__ = ["JudgeFacts", "facts_of"]
 

@@ -12,7 +12,7 @@ from typing import Any, cast
 import numpy as np
 
 from codeeval.extract.extraction import name_of
-from codeeval.problem import ProblemSet
+from codeeval.problem_set import ProblemSet
 from codeeval.program import Limits
 from codeeval.results import Tags
 from codeeval.runs.facts import JudgeFacts

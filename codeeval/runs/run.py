@@ -20,7 +20,8 @@ from codeeval._render.tables import plural
 from codeeval.errors import ExecutionError, ResultsError, SamplingError
 from codeeval.extract.extraction import applied
 from codeeval.metrics import Metric
-from codeeval.problem import Problem, ProblemSet
+from codeeval.problem import Problem
+from codeeval.problem_set import ProblemSet
 from codeeval.program import Execution, Program
 from codeeval.results import Results
 from codeeval.runs.cache import VerdictCache

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from codeeval._arguments import refuse_other_metrics, refuse_other_paths
+from codeeval._arguments import refuse_other_paths
 from codeeval._render.tables import plural
-from codeeval.metrics import Metric, PassAtK
+from codeeval.metrics import Metric, PassAtK, as_metrics
 from codeeval.results import Estimate, Results, Tags
 from codeeval.runs.records import (
     EXECUTIONS,
@@ -51,8 +51,7 @@ def load_results(path: str | os.PathLike[str], metrics: Iterable[Metric] | None 
     """
     refuse_other_paths("path", path, "load_results('runs/add')")
     if metrics is not None:
-        metrics = list(metrics) if isinstance(metrics, Iterator) else metrics
-        refuse_other_metrics(metrics)
+        metrics = as_metrics(list(metrics) if isinstance(metrics, Iterator) else metrics)
     directory = Path(path).expanduser()
     manifest = require_manifest(directory)
     samples, _ = samples_in(directory / SAMPLES, manifest["task_ids"])

@@ -10,7 +10,7 @@ from typing import Any, TypedDict
 import numpy as np
 
 from codeeval.extract import Extractor
-from codeeval.problem import ProblemSet
+from codeeval.problem_set import ProblemSet
 from codeeval.program import Strength, standing_named
 from codeeval.runs.cache import VerdictCache
 from codeeval.runs.facts import JudgeFacts

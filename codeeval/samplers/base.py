@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Iterable, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
+from codeeval._ports import adapted, has_all, missing
 from codeeval.problem import Problem
 from codeeval.sample import Sample
 
-__all__ = ["Sampler"]
+__all__ = ["Sampler", "as_sampler"]
 
 
-@runtime_checkable
-class Sampler(Protocol):
-    """Anything with `sample(problems, n)`.
+class Sampler(abc.ABC):
+    """Gives completions. Only `sample` is required; the rest has a default.
 
-    Two attributes are optional. `fixed_indices = True` says that a sample's index is its identity (rows of a file):
-    such a sampler is always asked for everything, and what a run already has is compared and passed over. Without
-    it, samples are interchangeable draws: a resumed run asks for the missing ones only and numbers them itself.
-    `describe()` gives what a run's manifest should hold (model, temperature …) as JSON data; `n_available(problems)`
-    gives how many samples per problem there are at most, which becomes the default of `n_samples`.
+    An object that has `sample(problems, n)` is a sampler too, whatever its class; what it has of the rest is used.
     """
 
+    fixed_indices: bool = False
+    """Whether a sample's index is its identity, as for the rows of a file. Such a sampler is always asked for
+    everything, and what a run already has is compared and passed over. Otherwise samples are interchangeable draws: a
+    resumed run asks for the missing ones only and numbers them itself."""
+
+    @abc.abstractmethod
     def sample(self, problems: Sequence[Problem], n: int) -> Iterable[Sample]:
         """Return `n` samples of each problem, as they come, in any order.
 
@@ -29,8 +32,36 @@ class Sampler(Protocol):
             SamplingError: the model or its server failed; says for which task.
         """
 
+    def describe(self) -> dict[str, Any]:
+        """Return, as JSON data for a run's manifest, where the samples come from: model, revision, temperature, seed.
 
-def describe(sampler: Sampler) -> dict[str, Any]:
-    """Return what a sampler says of itself, or its class name."""
-    own = getattr(sampler, "describe", None)
-    return dict(own()) if callable(own) else {"sampler": type(sampler).__name__}
+        A run directory is continued only by a sampler that describes itself in the same way.
+        """
+        return {"sampler": type(self).__name__}
+
+    def n_available(self, problems: Sequence[Problem]) -> int | None:
+        """Return how many samples per problem there are at most, the default of `n_samples`; None: any number."""
+        return None
+
+    def check(self, problems: Sequence[Problem]) -> None:
+        """Refuse problems that can't be sampled; called before anything is sampled or executed.
+
+        Raises:
+            SamplingError: says for which task.
+        """
+
+    @classmethod
+    def __subclasshook__(cls, other: type) -> bool:
+        """Accept a class that has what a sampler must have."""
+        return (cls is Sampler and has_all(other, ("sample",))) or NotImplemented
+
+
+def as_sampler(value: object, hint: str = "") -> Sampler:
+    """Return a sampler with every attribute of the port; `hint` ends the message where it is none.
+
+    Raises:
+        TypeError: it has no method `sample`.
+    """
+    if missing(Sampler, value, ("sample",)):
+        raise TypeError(f"sampler must have a method sample(problems, n), but got {value!r:.200}{hint}")
+    return adapted(Sampler, value)

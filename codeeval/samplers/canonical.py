@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from codeeval.errors import SamplingError
 from codeeval.problem import Problem
 from codeeval.sample import Sample
+from codeeval.samplers.base import Sampler
 
 __all__ = ["CanonicalSampler"]
 
 
-class CanonicalSampler:
+class CanonicalSampler(Sampler):
     """Gives every problem's canonical solution, `n` times if asked: what fails then can't be judged here."""
 
     fixed_indices = True
@@ -31,7 +33,7 @@ class CanonicalSampler:
             for index in range(n)
         )
 
-    def describe(self) -> dict[str, str]:
+    def describe(self) -> dict[str, Any]:
         """Say, for a run's manifest, where the samples come from."""
         return {"sampler": "CanonicalSampler"}
 

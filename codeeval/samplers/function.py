@@ -17,11 +17,12 @@ from codeeval._imports import importing
 from codeeval.errors import SamplingError
 from codeeval.problem import Problem
 from codeeval.sample import Sample
+from codeeval.samplers.base import Sampler
 
 __all__ = ["FunctionSampler"]
 
 
-class FunctionSampler:
+class FunctionSampler(Sampler):
     """Asks a function for every completion: `FunctionSampler(generate)` calls `generate(prompt) -> str`.
 
     Args:
@@ -32,8 +33,6 @@ class FunctionSampler:
         pass_problem: the function takes `Problem` values instead of prompts.
         name: what to call the model in results; by default the function's name.
     """
-
-    fixed_indices = False
 
     def __init__(
         self,

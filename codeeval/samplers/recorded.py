@@ -12,11 +12,12 @@ from codeeval.errors import SamplingError
 from codeeval.problem import Problem
 from codeeval.rows.samples import located, refuse_other_rows, samples_from_rows, unknown_task
 from codeeval.sample import Sample
+from codeeval.samplers.base import Sampler
 
 __all__ = ["RecordedSampler"]
 
 
-class RecordedSampler:
+class RecordedSampler(Sampler):
     """Gives recorded completions, each under the index that it was recorded with.
 
     Args:

@@ -2,18 +2,19 @@
 
 A suite is fixed with the problem, before any candidate runs, and so is the strength of its verdicts. `CallSuite` holds
 arguments and the answers expected, `StdioSuite` what goes into a whole program and what must come out, `ScriptSuite`
-tests that are Python code, `UnittestSuite` classes of `unittest`, `SourceSuite` tests in any other language. `Oracle`
-names how an answer is compared with the
-expected one.
+tests that are Python code, `UnittestSuite` classes of `unittest`, `SourceSuite` tests in any other language; a
+`WrappingSuite` makes a program of an answer that is none. `Oracle` names how an answer is compared with the expected
+one.
 """
 
-from codeeval.suites.base import Suite, Task, is_promised, reason_of, standing_of
+from codeeval.suites.base import Suite, Task, as_suite, standing_of
 from codeeval.suites.calls import CallSuite
 from codeeval.suites.oracle import Oracle
 from codeeval.suites.script import ScriptSuite
 from codeeval.suites.source import SourceSuite
 from codeeval.suites.stdio import StdioSuite
 from codeeval.suites.unittest import UnittestSuite
+from codeeval.suites.wrapping import WrappingSuite
 
 __all__ = [
     "CallSuite",
@@ -24,7 +25,7 @@ __all__ = [
     "Suite",
     "Task",
     "UnittestSuite",
-    "is_promised",
-    "reason_of",
+    "WrappingSuite",
+    "as_suite",
     "standing_of",
 ]

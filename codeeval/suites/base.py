@@ -5,9 +5,10 @@ from __future__ import annotations
 import abc
 from typing import Protocol
 
+from codeeval._ports import adapted, has_all, missing
 from codeeval.program import Limits, Program, Strength, standing
 
-__all__ = ["MAIN", "Suite", "Task", "is_promised", "reason_of", "standing_of"]
+__all__ = ["MAIN", "Suite", "Task", "as_suite", "standing_of"]
 
 #: What the file with the candidate's code is called.
 MAIN = "candidate.py"
@@ -39,7 +40,8 @@ class Task(Protocol):
 class Suite(abc.ABC):
     """Tests as a value: turns a candidate's code into a program that can be run and judged.
 
-    Whatever has `strength` and `program` counts as a suite; what derives from this class has the rest, too.
+    Only `strength` and `program` are required; the rest has a default. An object that has these two is a suite too,
+    whatever its class; what it has of the rest is used.
     """
 
     __slots__ = ()
@@ -59,27 +61,36 @@ class Suite(abc.ABC):
         """Why these tests are not proven to be judged split, and a rewrite; empty where there is nothing to say."""
         return ""
 
+    @property
+    def protocol(self) -> str:
+        """The rules of judging, where a benchmark's own differ from the default ones; see `Program.protocol`."""
+        return "default"
+
     @abc.abstractmethod
     def program(self, code: str, *, problem: Task, limits: Limits) -> Program:
         """Return the program that judges `code`, which is the whole source text of the candidate."""
 
     @classmethod
     def __subclasshook__(cls, other: type) -> bool:
-        """Say that a class is one which has what a suite must have."""
-        is_one = cls is Suite and all(hasattr(other, name) for name in ("strength", "program"))
-        return is_one or NotImplemented
+        """Accept a class that has what a suite must have."""
+        return (cls is Suite and has_all(other, ("strength", "program"))) or NotImplemented
 
 
-def is_promised(suite: Suite) -> bool:
-    """Return whether a suite's strength is its author's promise: `promised`, an optional part of the port."""
-    return bool(getattr(suite, "promised", False))
+def as_suite(value: object) -> Suite:
+    """Return a suite with every attribute of the port.
 
-
-def reason_of(suite: Suite) -> str:
-    """Return why a suite is not proven to be judged split: `strength_reason`, an optional part of the port."""
-    return str(getattr(suite, "strength_reason", ""))
+    Raises:
+        TypeError: it has no strength or no method `program`.
+    """
+    if absent := missing(Suite, value, ("program",), ("strength",)):
+        raise TypeError(
+            f"a suite has a strength and program(code, problem=…, limits=…), but {value!r:.200} has no "
+            f"{' and no '.join(absent)}"
+        )
+    return adapted(Suite, value)
 
 
 def standing_of(suite: Suite) -> str:
     """Return a suite's strength as it is shown, one of `codeeval.program.STANDINGS`."""
-    return standing(suite.strength, is_promised(suite))
+    suite = as_suite(suite)
+    return standing(suite.strength, suite.promised)

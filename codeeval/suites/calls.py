@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from codeeval.errors import InvalidProblem
-from codeeval.program import Check, Limits, Program, Strength
+from codeeval.program import Check, CheckKind, Limits, Program, Strength
 from codeeval.sandbox import CALL_COMPARISONS, encode_values
 from codeeval.suites.base import MAIN, Suite, Task
 from codeeval.suites.oracle import Oracle
@@ -104,7 +104,7 @@ class CallSuite(Suite):
     def program(self, code: str, *, problem: Task, limits: Limits) -> Program:
         """Return the program that judges `code`; see `Suite.program`."""
         check = Check(
-            kind="calls",
+            kind=CheckKind.CALLS,
             strength=self.strength,
             source=self.oracle.source,
             entry_point=self.entry_point,

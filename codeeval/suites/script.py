@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from codeeval._imports import importing
 from codeeval.errors import InvalidProblem
-from codeeval.program import Check, Limits, Program, Strength
+from codeeval.program import Check, CheckKind, Limits, Program, Strength
 from codeeval.suites._calling import surely_calls
 from codeeval.suites._refusals import needs_call, refuse
 from codeeval.suites.base import MAIN, Suite, Task
@@ -134,7 +134,7 @@ class ScriptSuite(Suite):
     def program(self, code: str, *, problem: Task, limits: Limits) -> Program:
         """Return the program that judges `code`; see `Suite.program`."""
         check = Check(
-            kind="script",
+            kind=CheckKind.SCRIPT,
             strength=self.strength,
             source=self.source,
             setup=self.setup,

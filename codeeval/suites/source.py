@@ -12,7 +12,7 @@ from typing import Any
 from codeeval.assembly import beside, imports_program
 from codeeval.errors import InvalidProblem
 from codeeval.languages import PROTOCOLS, Language, get as language_named
-from codeeval.program import Check, Limits, Program, Strength
+from codeeval.program import Check, CheckKind, Limits, Program, Strength
 from codeeval.suites.base import Suite, Task
 
 __all__ = ["SourceSuite"]
@@ -141,7 +141,7 @@ class SourceSuite(Suite):
             language=self.language,
             limits=limits,
             check=Check(
-                kind="language",
+                kind=CheckKind.LANGUAGE,
                 strength=self.strength,
                 entry_point=self.entry_point,
                 parameters={**parameters, **self._alone(candidate)},

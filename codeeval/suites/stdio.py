@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from codeeval.assembly import main_type
 from codeeval.errors import InvalidProblem
 from codeeval.languages import get as language_named
-from codeeval.program import Check, Limits, Program, Strength
+from codeeval.program import Check, CheckKind, Limits, Program, Strength
 from codeeval.sandbox import OUTPUT_COMPARISONS
 from codeeval.suites.base import MAIN, Suite, Task
 from codeeval.suites.calls import decimal_limits, packed
@@ -104,7 +104,7 @@ class StdioSuite(Suite):
                 threads=max(limits.threads, record.run_limits.threads),
             )
         check = Check(
-            kind="stdio",
+            kind=CheckKind.STDIO,
             strength=self.strength,
             source=self.oracle.source,
             inputs=self.inputs,

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any
 
 from codeeval.errors import InvalidProblem
-from codeeval.program import Check, Limits, Program, Strength
+from codeeval.program import Check, CheckKind, Limits, Program, Strength
 from codeeval.suites.base import MAIN, Suite, Task
 
 __all__ = ["UnittestSuite"]
@@ -75,7 +75,7 @@ class UnittestSuite(Suite):
     def program(self, code: str, *, problem: Task, limits: Limits) -> Program:
         """Return the program that judges `code`; see `Suite.program`."""
         check = Check(
-            kind="unittest",
+            kind=CheckKind.UNITTEST,
             strength=self.strength,
             source=self.source,
             names=self.names,

@@ -18,7 +18,7 @@ import time
 from typing import IO, Any
 
 from codeeval.executors.pool import Job, PooledExecutor, WorkerGone
-from codeeval.program import Check, Execution, Limits, Program, Strength
+from codeeval.program import Check, CheckKind, Execution, Limits, Program, Strength
 from codeeval.testing import check_executor
 
 SERVER = """
@@ -115,7 +115,9 @@ def test_workers_in_another_place_keep_the_promises() -> None:
 
 
 def test_a_program_is_the_same_after_its_way() -> None:
-    check = Check(kind="script", strength=Strength.SPLIT, source="assert f(1)", names=("g",), modules={"np": "numpy"})
+    check = Check(
+        kind=CheckKind.SCRIPT, strength=Strength.SPLIT, source="assert f(1)", names=("g",), modules={"np": "numpy"}
+    )
     program = Program(files={"a.py": "f = abs"}, main="a.py", limits=Limits(cpu_s=2.5, digits=0), check=check)
 
     again = Program.from_dict(json.loads(json.dumps(program.to_dict())))

@@ -14,7 +14,8 @@ import pytest
 
 from codeeval.executors.base import Executor
 from codeeval.executors.local import LocalExecutor
-from codeeval.problem import Problem, ProblemSet
+from codeeval.problem import Problem
+from codeeval.problem_set import ProblemSet
 from codeeval.program import Status
 from codeeval.samplers import CanonicalSampler, FunctionSampler, RecordedSampler
 from codeeval.sandbox import Sandbox

@@ -17,7 +17,7 @@ import pytest
 
 import codeeval as ce
 from codeeval.languages import Ending, Language, SelfTest
-from codeeval.program import Check, Execution, Limits, Program, Status, Strength
+from codeeval.program import Check, CheckKind, Execution, Limits, Program, Status, Strength
 from codeeval.sandbox import Sandbox
 
 LIMITS = Limits(cpu_s=4.0, wall_s=20.0, memory_bytes=512 << 20, processes=8)
@@ -40,7 +40,7 @@ def python(source: str, limits: Limits = LIMITS) -> Program:
         main="main.py",
         language="python",
         limits=limits,
-        check=Check(kind="language", strength=Strength.SAME_BOX),
+        check=Check(kind=CheckKind.LANGUAGE, strength=Strength.SAME_BOX),
     )
 
 
@@ -379,7 +379,7 @@ def compiled(source: str, limits: Limits = LIMITS, **files: str) -> Program:
         main="main.py",
         language="compiled",
         limits=limits,
-        check=Check(kind="language", strength=Strength.SAME_BOX),
+        check=Check(kind=CheckKind.LANGUAGE, strength=Strength.SAME_BOX),
     )
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import codeeval as ce
-from codeeval.problem import ProblemSet
+from codeeval.problem_set import ProblemSet
 
 sys.path.append(str(Path(__file__).parents[2] / "bench"))
 import evalplus_mutants

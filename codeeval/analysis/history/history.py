@@ -29,7 +29,7 @@ from codeeval._render.tables import shown
 from codeeval.analysis.comparison.refusals import ignored_settings
 from codeeval.analysis.comparison.settings import Kind, SettingDifference, setting_differences
 from codeeval.errors import NotComparable, ResultsError, require
-from codeeval.metrics.base import Metric
+from codeeval.metrics.base import Metric, as_metric
 from codeeval.metrics.paired import Correction, PairedDifference, adjust_p_values, paired_difference
 from codeeval.metrics.pass_at_k import PassAtK
 from codeeval.metrics.uncertainty import paired_bootstrap
@@ -138,9 +138,7 @@ class History:
         if folder is not None and not isinstance(folder, str | os.PathLike):
             raise TypeError(f"History reads a folder of run directories, but got {folder!r:.80}")
         self.folder = None if folder is None else Path(folder).expanduser()
-        if not isinstance(metric, str | Metric):
-            raise TypeError(f"metric must be a name, as 'pass@1', or a metric, but got {metric!r:.80}")
-        self._metric = _metric_named(metric) if isinstance(metric, str) else metric
+        self._metric = _metric_named(metric) if isinstance(metric, str) else _own_metric(metric)
         self._name = metric if isinstance(metric, str) else ""
         self._ignore = ignored_settings(ignore)
         self._hooks = _hooks(on_log)
@@ -490,6 +488,13 @@ def _hooks(on_log: LogHook | Iterable[LogHook]) -> list[LogHook]:
         if not callable(hook):
             raise TypeError(f"on_log takes functions of a step and its scores, but got {hook!r:.80}")
     return hooks
+
+
+def _own_metric(metric: object) -> Metric:
+    try:
+        return as_metric(metric)
+    except TypeError:
+        raise TypeError(f"metric must be a name, as 'pass@1', or a metric, but got {metric!r:.80}") from None
 
 
 def _metric_named(name: str) -> Metric:
