@@ -10,6 +10,7 @@ from typing import Any
 
 from codeeval import _render
 from codeeval._render.tables import plural
+from codeeval._render.tabular import Tabular
 from codeeval._render.theme import FAINT, TITLE, box, table
 from codeeval._render.untrusted import escaped, line
 from codeeval.program import Status
@@ -39,8 +40,8 @@ class Outcome:
         return f"{self.status}: {self.message}" if self.message else str(self.status)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroundTruth:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class GroundTruth(Tabular):
     """Which problems an executor can judge, with the reasons for the others; shows itself as a table.
 
     `problems.judged_by(truth)` puts it beside every score of these problems.
@@ -112,8 +113,18 @@ class GroundTruth:
     def __str__(self) -> str:
         return _render.text(self)
 
-    def _repr_html_(self) -> str:
-        return _render.html(self)
+    def to_rows(self) -> list[dict[str, Any]]:
+        """Return one row per problem that has a canonical solution: what became of it, and what it took."""
+        return [
+            {
+                "task_id": task_id,
+                "status": outcome.status.value,
+                "message": outcome.message,
+                "cpu_s": outcome.cpu_s,
+                "wall_s": outcome.wall_s,
+            }
+            for task_id, outcome in self.outcomes.items()
+        ]
 
     def __reduce__(self) -> tuple[Any, ...]:
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}

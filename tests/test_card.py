@@ -150,11 +150,13 @@ EXPORTS: dict[type, dict[str, Callable[[Any], str]]] = {
         "to_pandas": lambda r: json.dumps(r.to_pandas().attrs["card"]),
     },
     Comparison: {
+        "to_pandas": lambda c: json.dumps(c.to_pandas().attrs["card"]),
         "to_dict": lambda c: json.dumps(c.to_dict()),
         "to_markdown": lambda c: c.to_markdown(),
         "to_latex": lambda c: c.to_latex(),
     },
     Comparisons: {
+        "to_pandas": lambda c: json.dumps(c.to_pandas().attrs["card"]),
         "to_dict": lambda c: json.dumps(c.to_dict()["card"]),
         "to_markdown": lambda c: c.to_markdown(),
         "to_latex": lambda c: c.to_latex(),
@@ -167,8 +169,8 @@ EXPORTS: dict[type, dict[str, Callable[[Any], str]]] = {
         "to_latex": lambda h: h.to_latex(),
     },
 }
-#: Attempts as they are, of which nobody has made a score yet.
-WITHOUT_SCORES: dict[type, set[str]] = {Results: {"to_rows"}}
+#: Plain rows, whose card goes with the frame or the table that is made of them.
+WITHOUT_CARD: dict[type, set[str]] = {kind: {"to_rows"} for kind in (Results, Comparison, Comparisons)}
 EXPORTED: dict[type, Callable[[], Any]] = {
     Results: scored,
     Comparison: lambda: ce.compare(scored(), scored()),
@@ -198,7 +200,7 @@ class TestEveryExport:
     def test_is_among_those_tried_here(self, kind: type) -> None:
         exports = {name for name in dir(kind) if name.startswith("to_")}
 
-        assert set(EXPORTS[kind]) == exports - WITHOUT_SCORES.get(kind, set())
+        assert set(EXPORTS[kind]) == exports - WITHOUT_CARD.get(kind, set())
 
     @pytest.mark.parametrize("format", ["markdown", "latex", "text", "json"])
     def test_in_a_format_carries_the_card(self, format: Any) -> None:  # noqa: A002

@@ -11,6 +11,7 @@ from hypothesis import given, strategies as st
 
 from codeeval import _render
 from codeeval._render import svg, untrusted
+from codeeval._render.tabular import Tabular
 from codeeval.analysis.comparison import compare, compare_many
 from codeeval.analysis.history import History
 from codeeval.metrics import PassAtK
@@ -566,3 +567,20 @@ def test_what_ended_a_run_comes_before_the_tests_that_were_not_heard() -> None:
     ]
     assert timed_out[:4] == ["  tests, test T.test_a:", "    1 != 2", "  tests:", "    cpu: used its 1 CPU seconds"]
     assert gist(ended(loading)) == "No module named 'x'"
+
+
+class TestFrames:
+    """Whatever is a table is a data frame, too."""
+
+    def test_have_a_row_for_each_of_the_results_rows(self) -> None:
+        pytest.importorskip("pandas", reason="needs codeeval[frames]")
+        results, other = two_runs()
+        compared = compare(results, other)
+        tables: list[Tabular] = [results, results.per_task(), compared, compare_many({"x": results, "y": other})]
+
+        for table in tables:
+            frame = table.to_pandas()
+            assert len(frame) == len(table.to_rows()) > 0
+            assert list(frame.columns) == list(table.to_rows()[0])
+        assert results.per_task().to_pandas()["n"].tolist() == results.counts()[0].tolist()
+        assert compared.to_pandas()["change"].sum() == pytest.approx(compared.difference.value * compared.n_problems)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from codeeval._render import page, tables
+from codeeval._render.tabular import Tabular
 from codeeval.benchmarks import available, load
 from codeeval.executors import Executor, LocalExecutor, as_executor
 from codeeval.extract import default_extractor
@@ -59,8 +60,8 @@ class Undecided:
     why: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Audit:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Audit(Tabular):
     """What an audit found; shows itself as a table."""
 
     differences: tuple[Difference, ...]
@@ -109,9 +110,6 @@ class Audit:
 
     def __str__(self) -> str:
         return "\n".join([self._title(), *map(tables.text_table, self._tables(_SHOWN))])
-
-    def __repr__(self) -> str:
-        return str(self)
 
     def _repr_html_(self) -> str:
         return page.tables_html(self._title(), self._tables(_SHOWN_IN_NOTEBOOK))

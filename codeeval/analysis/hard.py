@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from codeeval._render import page, tables
+from codeeval._render.tabular import Tabular
 from codeeval.errors import require
 from codeeval.problem import Problem
 from codeeval.problem_set import ProblemSet
@@ -55,8 +56,8 @@ class HardTask:
     "The share of models that solve it; NaN where no solve rates were given."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class HardSelection:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class HardSelection(Tabular):
     """The tasks that were selected, and why each of the others was not."""
 
     problems: ProblemSet
@@ -95,14 +96,6 @@ class HardSelection:
         """Return one row per task of the benchmark as plain data."""
         return [asdict(task) | {"unmet": list(task.unmet)} for task in self.tasks]
 
-    def to_pandas(self) -> Any:
-        """Return the rows of `to_rows` as a `pandas.DataFrame`.
-
-        Raises:
-            MissingExtra: pandas is not installed.
-        """
-        return require("pandas", extra="frames", what="HardSelection.to_pandas").DataFrame(self.to_rows())
-
     def to_markdown(self) -> str:
         """Return the criteria with their counts, and the selected tasks with their queries, as Markdown tables."""
         parts = [
@@ -117,9 +110,6 @@ class HardSelection:
         more = [f"  … and {len(self) - len(shown)} more"] if len(self) > len(shown) else []
         tasks = [tables.text_table([_TASKS, *map(_task_row, shown)]), *more] if shown else []
         return "\n".join([self._title(), tables.text_table([_CRITERIA, *self._criteria()]), *tasks])
-
-    def __repr__(self) -> str:
-        return str(self)
 
     def _repr_html_(self) -> str:
         shown = list(itertools.islice(self, _SHOWN_IN_NOTEBOOK))

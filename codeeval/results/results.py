@@ -18,7 +18,7 @@ import numpy.typing as npt
 from codeeval import _render
 from codeeval._arguments import similar_id
 from codeeval._render.tables import plural
-from codeeval.errors import require
+from codeeval._render.tabular import Tabular
 from codeeval.program import STANDINGS, Execution, Status
 from codeeval.results.card import NOT_RECORDED, Card, card_of, strength_line
 from codeeval.results.estimate import Estimate
@@ -63,7 +63,7 @@ class Verdicts:
         return passed
 
 
-class Results:
+class Results(Tabular):
     """What a run found: attempts in the order of its problems, verdict arrays, and metrics by name.
 
     `results["pass@1"]` gives an `Estimate`. In a notebook it renders as a table; `print(results)` gives the same
@@ -330,16 +330,6 @@ class Results:
             for attempt, status in zip(self.attempts, self.statuses(), strict=True)
         ]
 
-    def to_pandas(self) -> Any:
-        """Return the rows of `to_rows` as a `pandas.DataFrame`, with the report card as its `attrs["card"]`.
-
-        Raises:
-            MissingExtra: pandas is not installed.
-        """
-        frame = require("pandas", extra="frames", what="Results.to_pandas").DataFrame(self.to_rows())
-        frame.attrs["card"] = self.card.to_dict()
-        return frame
-
     def to_dict(self) -> dict[str, Any]:
         """Return scores, counts and report card as plain JSON data (`metrics.json`); NaN and infinity become None."""
         n, c = self.counts()
@@ -366,11 +356,8 @@ class Results:
     def __str__(self) -> str:
         return _render.text(self)
 
-    def __repr__(self) -> str:
-        return str(self)
-
-    def _repr_html_(self) -> str:
-        return _render.html(self)
+    def _settings_of_frame(self) -> Mapping[str, str]:
+        return self.card.to_dict()
 
 
 def _rows_of(task_ids: tuple[str, ...]) -> dict[str, int]:

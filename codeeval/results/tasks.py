@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import overload
+from typing import Any, overload
 
 from codeeval._render import svg
+from codeeval._render.tabular import Tabular
 from codeeval._render.theme import FAINT, Markup, box, table
 from codeeval._render.untrusted import escaped, line
 from codeeval.program import Status
@@ -29,7 +30,7 @@ class TaskSummary:
     "Mean CPU seconds per sample; 0 where none was run."
 
 
-class Tasks(Sequence[TaskSummary]):
+class Tasks(Sequence[TaskSummary], Tabular):
     """One summary per task, in the order of the set. Shows them as a table, in a terminal or a notebook.
 
     What is shown is bounded, what it holds is complete; a slice is shown in the same way.
@@ -51,12 +52,23 @@ class Tasks(Sequence[TaskSummary]):
     def __iter__(self) -> Iterator[TaskSummary]:
         return iter(self._tasks)
 
+    def __repr__(self) -> str:
+        return str(self)
+
     def __eq__(self, other: object) -> bool:
         return self._tasks == other._tasks if isinstance(other, Tasks) else NotImplemented
 
     __hash__ = None  # type: ignore[assignment]  # its summaries hold mappings
 
-    def __repr__(self) -> str:
+    def to_rows(self) -> list[dict[str, Any]]:
+        """Return one row per task: samples judged and passed, how many ended how, mean CPU seconds."""
+        return [
+            {"task_id": task.task_id, "n": task.n, "c": task.c, "cpu_s": task.cpu_s}
+            | {status.value: task.statuses.get(status, 0) for status in Status}
+            for task in self._tasks
+        ]
+
+    def __str__(self) -> str:
         if not self:
             return "no tasks"
         rows = [_HEADER, *map(_cells, self._tasks[:_TEXT_TASKS])]

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from codeeval import _render
 from codeeval._render import tables
 from codeeval._render.tables import plural
+from codeeval._render.tabular import Tabular
 from codeeval.metrics import PassAtK
 from codeeval.metrics._special import t_quantile
 from codeeval.program import Status
@@ -46,8 +46,8 @@ class LanguageScore:
     "What must be known before the score is read: that it is withheld, or partial."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ByLanguage(Mapping[str, LanguageScore]):
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class ByLanguage(Mapping[str, LanguageScore], Tabular):
     """Scores by language, in the order given, with their macro average; shows itself as a table."""
 
     k: int
@@ -103,6 +103,26 @@ class ByLanguage(Mapping[str, LanguageScore]):
             "card": self.card.to_dict(),
         }
 
+    def to_rows(self) -> list[dict[str, Any]]:
+        """Return one row per language: its score with the interval, how attempts ended, and what was judged."""
+        return [
+            {
+                "language": s.language,
+                self.metric: s.score.value,
+                "ci_low": s.score.ci_low,
+                "ci_high": s.score.ci_high,
+                "compile_error": s.compile_error,
+                "timed_out": s.timed_out,
+                "problems": s.n_problems,
+                "judged": s.n_judged,
+                "not_judged": s.n_unjudged,
+            }
+            for s in self.values()
+        ]
+
+    def _settings_of_frame(self) -> Mapping[str, str]:
+        return self.card.to_dict()
+
     def to_markdown(self) -> str:
         """Return a Markdown table, with the report card of all runs beneath."""
         return self._table("markdown")
@@ -130,12 +150,6 @@ class ByLanguage(Mapping[str, LanguageScore]):
         title = f"{self.metric} in {len(self)} language{'s' * (len(self) != 1)}"
         notes = [f"!! {note}" for note in self.notes()]
         return "\n".join([title, *notes, tables.text_table([self.header(), *self.rows()])])
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def _repr_html_(self) -> str:
-        return _render.html(self)
 
     def header(self) -> tuple[str, ...]:
         """Return the names of the table's columns."""

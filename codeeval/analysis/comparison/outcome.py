@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from codeeval import _render
 from codeeval._render import tables
+from codeeval._render.tabular import Tabular
 from codeeval.analysis.comparison.settings import Kind, SettingDifference
 from codeeval.metrics.paired import Correction
 from codeeval.program import Status
@@ -49,8 +49,8 @@ class Flip:
     "Whether both ran the same program: then it is the judging that differs, not the model."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Comparison:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Comparison(Tabular):
     """What run b does differently from run a, paired by problem. Positive differences are in favour of b."""
 
     name_a: str
@@ -148,6 +148,14 @@ class Comparison:
             "card": self.card.to_dict(),
         }
 
+    def to_rows(self) -> list[dict[str, Any]]:
+        """Return one row per compared task: samples passed and judged in each run, pass@k, and the change."""
+        changes = sorted((*self.gained, *self.lost, *self.unchanged), key=lambda c: self.task_ids.index(c.task_id))
+        return [asdict(change) | {"change": change.score_b - change.score_a} for change in changes]
+
+    def _settings_of_frame(self) -> Mapping[str, str]:
+        return self.card.to_dict()
+
     def to_markdown(self) -> str:
         """Return the comparison as a Markdown table, with its notes and the report card of both runs beneath."""
         return self._table("markdown")
@@ -164,12 +172,6 @@ class Comparison:
             (name, f"{value}  95 % CI {interval}" if interval else value) for name, value, interval in self._rows()
         ]
         return "\n".join([*lines, tables.text_table([*table, *facts])])
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def _repr_html_(self) -> str:
-        return _render.html(self)
 
     def _rows(self) -> list[tuple[str, str, str]]:
         return [
@@ -245,8 +247,8 @@ class RunSpread:
         return f"{self.n_runs} runs, mean {self.mean:.3f}, sd {self.sd:.3f}, {self.low:.3f}–{self.high:.3f}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Comparisons:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Comparisons(Tabular):
     """Several models or checkpoints, pair by pair, with p-values adjusted for how many pairs were looked at."""
 
     scores: Mapping[str, Estimate]
@@ -302,6 +304,27 @@ class Comparisons:
             "card": self.card.to_dict(),
         }
 
+    def to_rows(self) -> list[dict[str, Any]]:
+        """Return one row per pair: the difference with its interval, p-values, tasks gained and lost."""
+        return [
+            {
+                "a": pair.name_a,
+                "b": pair.name_b,
+                "difference": pair.difference.value,
+                "ci_low": pair.difference.ci_low,
+                "ci_high": pair.difference.ci_high,
+                "p_value": pair.p_value,
+                "p_adjusted": p,
+                "gained": len(pair.gained),
+                "lost": len(pair.lost),
+                "problems": pair.n_problems,
+            }
+            for pair, p in zip(self.pairs, self.p_adjusted, strict=True)
+        ]
+
+    def _settings_of_frame(self) -> Mapping[str, str]:
+        return self.card.to_dict()
+
     def to_markdown(self) -> str:
         """Return the scores and the pairs as a Markdown table, with the report cards beneath."""
         return self._table("markdown")
@@ -319,12 +342,6 @@ class Comparisons:
         notes = [f"!! {note}" for note in self.notes()]
         parts = [self._title(), *notes, tables.text_table(scores), tables.text_table([_HEADER, *self._rows()])]
         return "\n".join(parts)
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def _repr_html_(self) -> str:
-        return _render.html(self)
 
     def _title(self) -> str:
         against = f"against {_name(self.baseline)}" if self.baseline is not None else "all pairs"

@@ -23,12 +23,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from codeeval import _render
 from codeeval._render import tables
 from codeeval._render.tables import shown
+from codeeval._render.tabular import Tabular
 from codeeval.analysis.comparison.refusals import ignored_settings
 from codeeval.analysis.comparison.settings import Kind, SettingDifference, setting_differences
-from codeeval.errors import NotComparable, ResultsError, require
+from codeeval.errors import NotComparable, ResultsError
 from codeeval.metrics.base import Metric, as_metric
 from codeeval.metrics.paired import Correction, PairedDifference, adjust_p_values, paired_difference
 from codeeval.metrics.pass_at_k import PassAtK
@@ -107,7 +107,7 @@ class Plateau:
         )
 
 
-class History:
+class History(Tabular):
     """One metric over the checkpoints of a training run.
 
     Reads a folder of run directories at the first use; `append` adds evaluations while training goes on. A run's step
@@ -330,14 +330,6 @@ class History:
             for row, c in zip(self._scores(), self.checkpoints, strict=True)
         ]
 
-    def to_pandas(self) -> Any:
-        """Return the rows of `to_rows` as a `pandas.DataFrame`.
-
-        Raises:
-            MissingExtra: pandas is not installed.
-        """
-        return require("pandas", extra="frames", what="History.to_pandas").DataFrame(self.to_rows())
-
     def to_json(self) -> str:
         """Return the rows and the report card as JSON; NaN becomes null."""
         rows = [
@@ -360,12 +352,6 @@ class History:
         rows = tables.text_table([_HEADER, *self._rows()])
         title = f"{self.metric} over {tables.plural(len(self), 'checkpoint')}"
         return "\n".join([title, *(f"!! {n}" for n in self.notes()), rows])
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def _repr_html_(self) -> str:
-        return _render.html(self)
 
     def _read(self) -> list[Checkpoint]:
         if self._checkpoints is None:

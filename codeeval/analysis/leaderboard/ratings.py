@@ -9,6 +9,7 @@ from typing import Any
 
 from codeeval._render import page, tables
 from codeeval._render.tables import plural
+from codeeval._render.tabular import Tabular
 from codeeval.metrics.ratings import Ratings
 
 __all__ = ["RatedModels", "Rating", "rated_models"]
@@ -33,8 +34,8 @@ class Rating:
         return None if math.isnan(self.median) else math.floor(self.median + 0.5)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RatedModels:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class RatedModels(Tabular):
     """The ratings of a board's models, highest first."""
 
     ratings: tuple[Rating, ...]
@@ -69,9 +70,6 @@ class RatedModels:
 
     def __str__(self) -> str:
         return "\n".join([self._title(), tables.text_table([_HEADER, *self._rows()]), self._note()])
-
-    def __repr__(self) -> str:
-        return str(self)
 
     def _repr_html_(self) -> str:
         return page.tables_html(self._title(), [[_HEADER, *self._rows()]], note=self._note())
