@@ -16,10 +16,10 @@ import urllib.parse
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Protocol
 
 from codeeval._files import cache_dir, write_whole
+from codeeval._frozen import FrozenMapping
 from codeeval._imports import importing
 from codeeval.errors import (
     ChecksumMismatch,
@@ -49,7 +49,7 @@ __all__ = [
     "rows_digest",
 ]
 
-_NOTHING: Mapping[str, str] = MappingProxyType({})
+_NOTHING: Mapping[str, str] = FrozenMapping()
 
 Row = dict[str, Any]
 #: What users pass as `source=`: `"file"`, `"package"`, `"hub"`, an `http(s)://` address, or the path of a file.

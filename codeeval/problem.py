@@ -7,10 +7,10 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any, Literal, Self
 
 from codeeval import languages
+from codeeval._frozen import FrozenMapping
 from codeeval.assembly import defines
 from codeeval.errors import InvalidProblem
 from codeeval.languages import Language
@@ -30,7 +30,7 @@ __all__ = ["Problem"]
 
 Style = Literal["completion", "chat"]
 _STYLES = ("completion", "chat")
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
+_NOTHING: Mapping[str, Any] = FrozenMapping()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +140,7 @@ class Problem:
         return cls(
             task_id=task_id,
             prompt=prompt,
-            suites=MappingProxyType({"tests": suite}),
+            suites=FrozenMapping({"tests": suite}),
             entry_point=entry_point,
             canonical_solution=canonical_solution,
             style=style,
@@ -183,7 +183,7 @@ class Problem:
             suite = CallSuite.of(cases, entry_point=entry_point, oracle=oracle, run_all=run_all)
         except InvalidProblem as error:
             raise InvalidProblem(f"{task_id}: {error}") from error
-        suites: Mapping[str, Suite] = MappingProxyType({"tests": suite})
+        suites: Mapping[str, Suite] = FrozenMapping({"tests": suite})
         fields = {name: value for name, value in fields.items() if value is not None}
         if "stop" in fields:
             fields["stop"] = _strings("stop", fields["stop"])
@@ -234,7 +234,7 @@ class Problem:
         return cls(
             task_id=task_id,
             prompt=prompt,
-            suites=MappingProxyType({"tests": suite}),
+            suites=FrozenMapping({"tests": suite}),
             language=record.name,
             stop=_stop_strings(record, tests) if stop is None else _strings("stop", stop),
             limits=limits or record.run_limits,
@@ -281,10 +281,6 @@ class Problem:
         head = f"{self.task_id} · {self.language} · {self.style} · suites: {strengths}{solution}"
         return f"{head}\n\n{self.prompt.rstrip()}" + (f"\n…\n{self.suffix.rstrip()}" if self.suffix else "")
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        return _rebuild, (fields | {"suites": dict(self.suites), "metadata": dict(self.metadata)},)
-
 
 def _refuse_other_than_text(task_id: str, texts: Mapping[str, object]) -> None:
     for name, text in texts.items():
@@ -322,11 +318,6 @@ def _plain(value: Any) -> Any:
 
 
 _NO_PROMISE = ("promised", False)
-
-
-def _rebuild(fields: dict[str, Any]) -> Problem:
-    proxies = {name: MappingProxyType(fields[name]) for name in ("suites", "metadata")}
-    return Problem(**(fields | proxies))
 
 
 def _stop_strings(record: Language, tests: str) -> tuple[str, ...]:

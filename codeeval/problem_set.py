@@ -9,10 +9,10 @@ import hashlib
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, Protocol, overload
 
 from codeeval._arguments import similar_id
+from codeeval._frozen import FrozenMapping
 from codeeval._render.tables import plural
 from codeeval.errors import InvalidProblem
 from codeeval.problem import Problem
@@ -23,7 +23,7 @@ from codeeval.truth import GroundTruth, Outcome
 
 __all__ = ["ProblemSet"]
 
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
+_NOTHING: Mapping[str, Any] = FrozenMapping()
 
 
 class RunsPrograms(Protocol):
@@ -261,7 +261,7 @@ class ProblemSet(Sequence[Problem]):
         """Return every problem's sha256, as hex, by task id; limits are not part of a problem's identity here."""
         if not self._digests:
             bare = (dataclasses.replace(p, limits=Limits()) for p in self._problems)
-            self._digests = MappingProxyType({p.task_id: p.digest() for p in bare})
+            self._digests = FrozenMapping({p.task_id: p.digest() for p in bare})
         return self._digests
 
     def strengths(self) -> dict[str, str]:

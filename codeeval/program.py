@@ -12,8 +12,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from types import MappingProxyType
 from typing import Any, Literal, Self
+
+from codeeval._frozen import FrozenMapping
 
 __all__ = [
     "STANDINGS",
@@ -227,7 +228,7 @@ class Check:
     "The candidate's function."
     names: tuple[str, ...] = ()
     "Further names that the tests read from the candidate's module; of `unittest`, the tests themselves."
-    modules: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    modules: Mapping[str, str] = field(default_factory=FrozenMapping)
     "Names that the tests use as modules and the candidate is expected to import: name → module."
     inputs: str = "[]"
     "Each test's arguments, or what goes into stdin, in the JSON of the sandbox's codec, which keeps exact types."
@@ -235,7 +236,7 @@ class Check:
     "What each test should give; it never reaches the candidate's process."
     comparison: str = "exact"
     "How the two are compared; `check` and `program` are for checkers, whose text is `source`."
-    parameters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    parameters: Mapping[str, Any] = field(default_factory=FrozenMapping)
     "What else the kind of check, or the comparison, needs; see `CheckKind`."
     run_all: bool = True
     "Whether the tests after the first failure are run too."
@@ -251,11 +252,6 @@ class Check:
         except ValueError:
             kinds = ", ".join(repr(kind.value) for kind in CheckKind)
             raise ValueError(f"Check.kind must be one of {kinds}, but got {self.kind!r:.80}") from None
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # Mapping proxies, the frozen default of empty mappings, cannot be pickled themselves.
-        proxied = {"modules": dict(self.modules), "parameters": dict(self.parameters)}
-        return _rebuild, (Check, _fields(self) | proxied)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -273,9 +269,6 @@ class Program:
     protocol: str = "default"
     "The rules of judging, where a benchmark's own differ from the default ones."
     _digest: str = field(default="", init=False, repr=False, compare=False)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (Program, {k: v for k, v in _fields(self).items() if k != "_digest"})
 
     @property
     def code(self) -> str:
@@ -328,8 +321,8 @@ class Program:
                     "kind": CheckKind(check["kind"]),
                     "strength": Strength(check["strength"]),
                     "names": tuple(check["names"]),
-                    "modules": MappingProxyType(dict(check["modules"])),
-                    "parameters": MappingProxyType(dict(check["parameters"])),
+                    "modules": FrozenMapping(check["modules"]),
+                    "parameters": FrozenMapping(check["parameters"]),
                     "test_limits_s": tuple(check["test_limits_s"]),
                 }
             )
@@ -465,7 +458,3 @@ _PLAIN_FIELDS: dict[str, Any] = {
 def _fields(value: Any) -> dict[str, Any]:
     """Return a dataclass' fields, shallow: `dataclasses.asdict` copies deeply and is far slower."""
     return {name: getattr(value, name) for name in type(value).__dataclass_fields__}
-
-
-def _rebuild(cls: type[Any], fields: dict[str, Any]) -> Any:
-    return cls(**fields)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
+from codeeval._frozen import FrozenMapping
 from codeeval.program import STANDINGS, Execution
 
 __all__ = ["Attempt", "Sample"]
@@ -20,15 +20,8 @@ class Sample:
     completion: str
     index: int = 0
     "Which of the problem's samples this is, counted from 0."
-    metadata: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    metadata: Mapping[str, Any] = field(default_factory=FrozenMapping)
     "Whatever else came with it (finish reason, tokens, seed); JSON data."
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _sample, (self.task_id, self.completion, self.index, dict(self.metadata))
-
-
-def _sample(task_id: str, completion: str, index: int, metadata: dict[str, Any]) -> Sample:
-    return Sample(task_id=task_id, completion=completion, index=index, metadata=metadata)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +33,7 @@ class Attempt:
     "The program that was executed."
     executions: Mapping[str, Execution]
     "Suite name → what became of it."
-    reruns: Mapping[str, tuple[Execution, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    reruns: Mapping[str, tuple[Execution, ...]] = field(default_factory=FrozenMapping)
     "Suite name → what became of it when it was run again (`Rerun`); these never count, they only mark."
 
     @property
@@ -67,12 +60,3 @@ class Attempt:
             for again in reruns
             if self.executions[suite].judged
         )
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _attempt, (self.sample, self.code, dict(self.executions), dict(self.reruns))
-
-
-def _attempt(
-    sample: Sample, code: str, executions: dict[str, Execution], reruns: dict[str, tuple[Execution, ...]]
-) -> Attempt:
-    return Attempt(sample=sample, code=code, executions=executions, reruns=reruns)

@@ -39,7 +39,7 @@ class Counting:
         return {"attempts": ce.Estimate(value=len(results.attempts))}
 
 
-class Testing:
+class Judging:
     strength = ce.Strength.SAME_BOX
 
     def program(self, code: str, *, problem: Task, limits: ce.Limits) -> ce.Program:
@@ -56,7 +56,7 @@ class Hearing:
 
 def test_what_has_only_the_method_gets_the_rest_from_the_port() -> None:
     sampler, executor = as_sampler(Drawing()), as_executor(Running())
-    metric, suite, callback = as_metric(Counting()), as_suite(Testing()), as_callback(Hearing())
+    metric, suite, callback = as_metric(Counting()), as_suite(Judging()), as_callback(Hearing())
 
     assert (sampler.fixed_indices, sampler.n_available(PROBLEMS)) == (False, None)
     assert sampler.describe() == {"sampler": "Drawing"}
@@ -100,7 +100,7 @@ def test_a_suite_is_not_proven_only_to_see_that_it_is_one() -> None:
 
 @pytest.mark.parametrize(
     ("port", "cls"),
-    [(ce.Sampler, Drawing), (ce.Executor, Running), (ce.Metric, Counting), (Suite, Testing)],
+    [(ce.Sampler, Drawing), (ce.Executor, Running), (ce.Metric, Counting), (Suite, Judging)],
 )
 def test_a_class_with_the_methods_is_an_instance_and_others_are_not(port: type, cls: type) -> None:
     assert isinstance(cls(), port)
@@ -141,7 +141,7 @@ def test_an_adapted_object_pickles() -> None:
 
 def test_a_run_takes_all_ports_by_duck_typing() -> None:
     hearing = Hearing()
-    ports: Any = {"tests": Testing()}
+    ports: Any = {"tests": Judging()}
     problem = ce.Problem(task_id="add/0", prompt="", suites=ports)
     evaluate: Any = ce.evaluate
 

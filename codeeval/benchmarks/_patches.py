@@ -14,9 +14,9 @@ import difflib
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from codeeval._frozen import FrozenMapping
 from codeeval.errors import require
 from codeeval.problem import Problem
 from codeeval.program import Limits, Program
@@ -111,7 +111,7 @@ def patched(problem: Problem, notation: str, *, old: str, new: str, header: str)
     }
     return dataclasses.replace(
         problem,
-        suites=MappingProxyType(suites),
+        suites=FrozenMapping(suites),
         canonical_solution=NOTATIONS[notation].write(old, new),
         stop=NOTATIONS[notation].stop,
         prefix="",
@@ -217,7 +217,7 @@ def _found(hunk: _Hunk, new: str, at: int, n_more: int) -> tuple[int, int, str] 
     return starts[line], starts[line], f"{hunk.after}\n"
 
 
-NOTATIONS: Mapping[str, Notation] = MappingProxyType(
+NOTATIONS: Mapping[str, Notation] = FrozenMapping(
     {
         "diff": Notation(
             stop=("<commit_before>", "<commit_msg>", "<commit_after>", "<|endoftext|>"),

@@ -13,9 +13,9 @@ import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from types import MappingProxyType
 from typing import Any, Literal
 
+from codeeval._frozen import FrozenMapping
 from codeeval.data import CachedFile, Fetched, HubFile, Row, Source, fetch
 from codeeval.errors import DatasetError, InvalidProblem
 from codeeval.problem import Problem
@@ -187,7 +187,7 @@ def _problem(row: Row, how: _How) -> Problem:
     return Problem(
         task_id=task_id,
         prompt=row["instruct_prompt"] if is_chat else row["complete_prompt"],
-        suites=MappingProxyType({"tests": suite}),
+        suites=FrozenMapping({"tests": suite}),
         entry_point=row["entry_point"],
         canonical_solution=row["complete_prompt"] + solution if is_chat else solution,
         style="chat" if is_chat else "completion",
@@ -216,7 +216,7 @@ def _metadata(row: Row, version: str) -> Mapping[str, Any]:
     needs = [
         need for need, numbers in numbers_by_need.items() if row["task_id"] in map("BigCodeBench/{}".format, numbers)
     ]
-    return MappingProxyType({"libs": libs, "domain": domain, "needs": needs, "doc_struct": doc_struct, **more})
+    return FrozenMapping({"libs": libs, "domain": domain, "needs": needs, "doc_struct": doc_struct, **more})
 
 
 # ------------------------------------------------------------------------------------------------ limits
@@ -229,7 +229,7 @@ _DEFAULT = Limits(
 _ORIGINAL = replace(_DEFAULT, cpu_s=4 * 241.0, wall_s=241.0, memory_bytes=30 << 30)
 #: Task number → (CPU, wall) seconds for those whose reference takes longest: a multiple of what it takes, as they train
 #: (0 20 43 99 102 224 289 294 417 418 419 428 451 608 614) or sleep (461 1040 1104).
-_SLOW: Mapping[int, tuple[float, float]] = MappingProxyType(
+_SLOW: Mapping[int, tuple[float, float]] = FrozenMapping(
     {
         **dict.fromkeys((20, 43, 224, 294, 428, 451, 608, 614), (60.0, 180.0)),
         **dict.fromkeys((0, 99, 418, 419), (120.0, 360.0)),
@@ -249,7 +249,7 @@ def _limits(task_id: str, protocol: Protocol) -> Limits:
 
 # ------------------------------------------------------------------------------------------------ needs, domains
 
-NEEDS: Mapping[str, tuple[int, ...]] = MappingProxyType(
+NEEDS: Mapping[str, tuple[int, ...]] = FrozenMapping(
     {
         "internet": (101, 176, 314, 590, 1005, 1012),
         "nltk_data": (177, 290, 332, 334, 376, 383, 633, 635, 655, 658, 726, 734, 806, 808, 849, 940, 1109),
@@ -260,7 +260,7 @@ NEEDS: Mapping[str, tuple[int, ...]] = MappingProxyType(
 `internet` is never given, and in version v0.1.0 task 1006 needs it too; `nltk_data` are folders of NLTK that must be
 readable in the box."""
 
-DOMAINS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+DOMAINS: Mapping[str, tuple[str, ...]] = FrozenMapping(
     {
         domain: tuple(libraries.split())
         for domain, libraries in {

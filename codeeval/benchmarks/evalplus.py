@@ -11,9 +11,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, Literal
 
+from codeeval._frozen import FrozenMapping
 from codeeval.benchmarks._ground_truth import Truth, ground_truth
 from codeeval.data import CachedFile, Fetched, Source, UrlFile, fetch
 from codeeval.errors import DatasetError
@@ -163,7 +163,7 @@ def _problem(row: Mapping[str, Any], truth: Mapping[str, Truth], protocol: Proto
     return Problem(
         task_id=row["task_id"],
         prompt=row["prompt"],
-        suites=MappingProxyType(suites),
+        suites=FrozenMapping(suites),
         entry_point=row["entry_point"],
         canonical_solution=row["canonical_solution"],
         stop=tuple(stop),
@@ -259,7 +259,7 @@ def _oracle(row: Mapping[str, Any], are_floats: Sequence[bool], protocol: Protoc
         return Oracle(name="set") if name in _AS_SETS else _close(row["atol"], are_floats)
     if name in _EVALPLUS_CHECKERS:
         return Oracle.checker(_EVALPLUS_CHECKERS[name])
-    tolerance = MappingProxyType({"rtol": 1e-7, "atol": _sticky_atol(row["atol"], are_floats)})
+    tolerance = FrozenMapping({"rtol": 1e-7, "atol": _sticky_atol(row["atol"], are_floats)})
     if name in _CHECKERS:
         return dataclasses.replace(Oracle.checker(_CHECKERS[name]), parameters=tolerance)
     return Oracle(name="set" if name in _AS_SETS else "allclose", parameters=tolerance)
@@ -275,7 +275,7 @@ def _close(atol: float, are_floats: Sequence[bool]) -> Oracle:
     if not any(are_floats):
         return Oracle()
     tolerance = {"rtol": tuple(1e-7 * is_one for is_one in are_floats), "atol": tuple(1e-6 * x for x in are_floats)}
-    return Oracle(name="close", parameters=MappingProxyType(tolerance))
+    return Oracle(name="close", parameters=FrozenMapping(tolerance))
 
 
 def _sticky_atol(atol: float, are_floats: Sequence[bool]) -> float | tuple[float, ...]:

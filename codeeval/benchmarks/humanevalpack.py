@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
-from types import MappingProxyType
 from typing import Any, NoReturn
 
 from codeeval import languages
 from codeeval._arguments import similar_id
+from codeeval._frozen import FrozenMapping
 from codeeval.benchmarks._patches import NOTATIONS, patched
 from codeeval.data import CachedFile, HubFile, Place, Row, Source, fetch
 from codeeval.problem import Problem
@@ -406,7 +406,7 @@ class _Ask:
         return Problem(
             task_id=task_id,
             prompt=prompt,
-            suites=MappingProxyType({"tests": suite}),
+            suites=FrozenMapping({"tests": suite}),
             language=record.name,
             entry_point=row["entry_point"],
             canonical_solution=canonical_solution,

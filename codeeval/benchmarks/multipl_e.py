@@ -13,10 +13,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Literal
 
 from codeeval import languages
+from codeeval._frozen import FrozenMapping
 from codeeval.assembly import signature_name
 from codeeval.benchmarks._sealing import sealed_tests
 from codeeval.data import CachedFile, HubFile, Place, Row, Source, fetch, rows_digest
@@ -302,7 +302,7 @@ def _problem(row: Row, record: Language, rules: _Rules, prompt: str, sealed: boo
     return Problem(
         task_id=row["name"],
         prompt=prompt,
-        suites=MappingProxyType({"tests": suite}),
+        suites=FrozenMapping({"tests": suite}),
         language=record.name,
         entry_point=entry_point,
         stop=(*row["stop_tokens"], *rules.stop),

@@ -6,8 +6,8 @@ import dataclasses
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import MappingProxyType
 
+from codeeval._frozen import FrozenMapping
 from codeeval.problem import Problem
 from codeeval.sample import Sample
 
@@ -65,7 +65,7 @@ def of_raw_text(extractor: Extractor) -> Extractor:
     def taken(sample: Sample, problem: Problem) -> str | Extraction:
         if is_whole(sample):
             rest = {name: value for name, value in sample.metadata.items() if name != "solution"}
-            sample = dataclasses.replace(sample, metadata=MappingProxyType(rest))
+            sample = dataclasses.replace(sample, metadata=FrozenMapping(rest))
             problem = dataclasses.replace(problem, style="chat")
         return extractor(sample, problem)
 

@@ -10,9 +10,9 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Literal
 
+from codeeval._frozen import FrozenMapping
 from codeeval._render.tables import plural
 from codeeval.errors import ResultsError, SamplingError
 from codeeval.extract import continuation
@@ -122,7 +122,7 @@ def read_results(path: Path_, problems: Sequence[Problem] | None = None) -> list
             if sample.task_id not in problems_by_id:
                 raise unknown_task(os.fspath(path), sample.task_id, problems_by_id)
             code = continuation(sample, problems_by_id[sample.task_id]).code
-        attempts.append(Attempt(sample=sample, code=code, executions=MappingProxyType({"tests": execution})))
+        attempts.append(Attempt(sample=sample, code=code, executions=FrozenMapping({"tests": execution})))
     return attempts
 
 
@@ -227,9 +227,9 @@ def _evalplus_attempts(
                         path=path,
                     )
                 executions[suite] = Execution(status=_EVALPLUS_STATUSES[word], tests=tests, message=_last_line(tests))
-            metadata = MappingProxyType({"solution": True})
+            metadata = FrozenMapping({"solution": True})
             sample = Sample(task_id=task_id, completion=code, index=index, metadata=metadata)
-            attempts.append(Attempt(sample=sample, code=code, executions=MappingProxyType(executions)))
+            attempts.append(Attempt(sample=sample, code=code, executions=FrozenMapping(executions)))
     return attempts
 
 

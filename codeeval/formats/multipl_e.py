@@ -10,9 +10,9 @@ import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
+from codeeval._frozen import FrozenMapping
 from codeeval.benchmarks.multipl_e import completion_files, result_files, short_name
 from codeeval.errors import ResultsError, SamplingError
 from codeeval.problem import Problem
@@ -79,7 +79,7 @@ def result_attempts(folder: Path_, problems_by_id: Mapping[str, Problem] | None)
             sample = Sample(task_id=name, completion=completion, index=index)
             execution = _execution(f"{file}, result {index}", result, file)
             code = result.get("program") or ""
-            attempts.append(Attempt(sample=sample, code=code, executions=MappingProxyType({"tests": execution})))
+            attempts.append(Attempt(sample=sample, code=code, executions=FrozenMapping({"tests": execution})))
     return attempts
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from types import MappingProxyType
 from typing import Any
 
+from codeeval._frozen import FrozenMapping
 from codeeval._imports import importing
 from codeeval.errors import DatasetError, DatasetUnavailable, InvalidProblem
 from codeeval.problem import Problem
 
 __all__ = ["problems_from_rows"]
 
-_NOTHING: Mapping[str, str] = MappingProxyType({})
+_NOTHING: Mapping[str, str] = FrozenMapping()
 
 
 def problems_from_rows(

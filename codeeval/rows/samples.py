@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import reprlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from types import MappingProxyType
 from typing import Any
 
 from codeeval._arguments import similar_id
+from codeeval._frozen import FrozenMapping
 from codeeval.errors import SamplingError
 from codeeval.problem import Problem
 from codeeval.rows.jsonl import read_rows
@@ -176,7 +176,7 @@ def sample_of(place: str, row: Mapping[str, Any], counts: Mapping[str, int]) -> 
         task_id=task_id,
         completion=completion,
         index=_index(place, row, task_id, counts),
-        metadata=MappingProxyType(extra),
+        metadata=FrozenMapping(extra),
     )
 
 

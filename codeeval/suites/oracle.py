@@ -7,9 +7,9 @@ import inspect
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any, Self
 
+from codeeval._frozen import FrozenMapping
 from codeeval.errors import InvalidProblem
 from codeeval.sandbox import CALL_COMPARISONS, OUTPUT_COMPARISONS
 
@@ -31,7 +31,7 @@ class Oracle:
     """
 
     name: str = "exact"
-    parameters: Mapping[str, float | tuple[float, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    parameters: Mapping[str, float | tuple[float, ...]] = field(default_factory=FrozenMapping)
     "`rtol` and `atol`, where the comparison has them; for calls, they may be one for each test."
     source: str = ""
     "A checker's text."
@@ -56,12 +56,12 @@ class Oracle:
     @classmethod
     def close(cls, *, rtol: float = 1e-7, atol: float = 1e-6) -> Self:
         """Allow floats to differ by `atol + rtol * abs(expected)`; nan and infinities equal themselves."""
-        return cls(name="close", parameters=MappingProxyType({"rtol": rtol, "atol": atol}))
+        return cls(name="close", parameters=FrozenMapping({"rtol": rtol, "atol": atol}))
 
     @classmethod
     def tokens(cls, *, rtol: float = 0.0, atol: float = 0.0) -> Self:
         """Compare printed words; those that are expected to be floats within the tolerance."""
-        return cls(name="tokens", parameters=MappingProxyType({"rtol": rtol, "atol": atol}))
+        return cls(name="tokens", parameters=FrozenMapping({"rtol": rtol, "atol": atol}))
 
     @classmethod
     def checker(cls, check: Callable[[Any, Any, Any], bool] | str) -> Self:
@@ -102,9 +102,6 @@ class Oracle:
             raise InvalidProblem(f"the checker is not Python: {error}") from error
         return cls(name="program", source=source)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (self.name, dict(self.parameters), self.source)
-
 
 def _binds_check(node: ast.FunctionDef | ast.Assign) -> bool:
     if isinstance(node, ast.FunctionDef):
@@ -125,7 +122,3 @@ def _source_of(check: Callable[..., bool]) -> str:
         raise InvalidProblem(f"the text of {check.__name__} can't be found; give it as source text") from error
     source = f"from __future__ import annotations\n{source}"  # its types may be names from around it
     return source if check.__name__ == "check" else f"{source}\ncheck = {check.__name__}\n"
-
-
-def _rebuild(name: str, parameters: dict[str, Any], source: str) -> Oracle:
-    return Oracle(name=name, parameters=MappingProxyType(parameters), source=source)

@@ -10,15 +10,14 @@ from __future__ import annotations
 import ast
 import builtins
 import contextlib
-import dataclasses
 import functools
 import re
 import sys
 from collections.abc import Iterator, Mapping, Set as AbstractSet
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from codeeval._frozen import FrozenMapping
 from codeeval._imports import importing
 from codeeval.errors import InvalidProblem
 from codeeval.program import Check, CheckKind, Limits, Program, Strength
@@ -49,7 +48,7 @@ class ScriptSuite(Suite):
     strength_reason: str = field(default="", compare=False)
     "Why these tests are not proven: the first line that is outside, and how to write it so that it is inside."
     names: tuple[str, ...] = ()
-    modules: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    modules: Mapping[str, str] = field(default_factory=FrozenMapping)
     shared: bool = field(default=False, compare=False)
     "Whether tests and candidate need one namespace: the tests bind a name that the candidate reads."
     reads: tuple[str, ...] = field(default=(), compare=False)
@@ -115,7 +114,7 @@ class ScriptSuite(Suite):
             setup=setup,
             strength=strength or Strength.SAME_BOX,
             names=tuple(sorted({*names, *(classes & free)})),
-            modules=MappingProxyType(modules),
+            modules=FrozenMapping(modules),
             shared=bool(shared),
         )
         unproven = _Unproven(
@@ -142,7 +141,7 @@ class ScriptSuite(Suite):
             names=self.names,
             modules=self.modules,
             promised=self.promised,
-            parameters=MappingProxyType(self.parameters()),
+            parameters=FrozenMapping(self.parameters()),
         )
         return Program(
             files={MAIN: problem.assemble(code)}, main=MAIN, language=problem.language, limits=limits, check=check
@@ -227,10 +226,6 @@ class ScriptSuite(Suite):
             )
         except Outside as outside:
             return outside
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.init and f.name != "modules"}
-        return _rebuild, (fields, dict(self.modules))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -371,7 +366,3 @@ def _free_names(source: str) -> set[str]:
 
     visit(table)
     return free - bound - set(dir(builtins)) - {"__name__", "__file__"}
-
-
-def _rebuild(fields: dict[str, Any], modules: dict[str, str]) -> ScriptSuite:
-    return ScriptSuite(**fields, modules=MappingProxyType(modules))

@@ -6,9 +6,8 @@ import dataclasses
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import Any
 
+from codeeval._frozen import FrozenMapping
 from codeeval.assembly import beside, imports_program
 from codeeval.errors import InvalidProblem
 from codeeval.languages import PROTOCOLS, Language, get as language_named
@@ -34,7 +33,7 @@ class SourceSuite(Suite):
     "What the file is called."
     place: str = "{code}\n{tests}"
     "How the two make a file."
-    files: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    files: Mapping[str, str] = field(default_factory=FrozenMapping)
     "Further files beside the main one: path → text."
     proof: str = ""
     "What stdout must hold, as a line of its own, for a pass; empty: the way the program ends is enough."
@@ -112,7 +111,7 @@ class SourceSuite(Suite):
             language=record.name,
             main=main or record.main,
             place=place,
-            files=MappingProxyType(dict(files or {})),
+            files=FrozenMapping(files),
             proof=proof,
             processes=record.run_limits.processes,
             threads=record.run_limits.threads,
@@ -177,15 +176,7 @@ class SourceSuite(Suite):
         first, second = (candidate, self.tests) if _TESTS in rest else (self.tests, candidate)
         return before + first + between + second + after
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        return _rebuild, (fields | {"files": dict(self.files)},)
-
 
 def proof_of(tests: str) -> str:
     """Return the line that shows that these tests are through: no program prints it by accident."""
     return "tests-are-through-" + hashlib.sha256(tests.encode("utf-8", "surrogatepass")).hexdigest()[:24]
-
-
-def _rebuild(fields: dict[str, Any]) -> SourceSuite:
-    return SourceSuite(**(fields | {"files": MappingProxyType(fields["files"])}))

@@ -12,9 +12,9 @@ import functools
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
+from codeeval._frozen import FrozenMapping
 from codeeval.errors import InvalidProblem
 from codeeval.program import Check, CheckKind, Limits, Program, Strength
 from codeeval.suites.base import MAIN, Suite, Task
@@ -79,7 +79,7 @@ class UnittestSuite(Suite):
             strength=self.strength,
             source=self.source,
             names=self.names,
-            parameters=MappingProxyType({"lenient": list(self.lenient)}),
+            parameters=FrozenMapping({"lenient": list(self.lenient)}),
         )
         return Program(
             files={MAIN: self.prelude + problem.assemble(code)},

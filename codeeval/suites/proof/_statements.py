@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from types import MappingProxyType
 
+from codeeval._frozen import FrozenMapping
 from codeeval.suites._nodes import nodes_of
 from codeeval.suites.proof import pure
 from codeeval.suites.proof._calls import Calls, parameters_of
@@ -37,7 +37,7 @@ def prove(
     *,
     entry_point: str,
     setup: ast.Module | None = None,
-    modules: Mapping[str, str] = MappingProxyType({}),
+    modules: Mapping[str, str] = FrozenMapping(),
     has_settings: bool = False,
     without: Collection[str] = (),
 ) -> Proof:
