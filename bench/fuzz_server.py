@@ -241,8 +241,9 @@ class _End:
 
 class _Candidate(_End):
     def send(self, message: Any) -> None:
-        """Send the limit of digits, which travels with all that a candidate says, too."""
-        super().send((sys.get_int_max_str_digits(), message))
+        """Send a larger limit of digits, too, which travels with all that a candidate says."""
+        limit = sys.get_int_max_str_digits()
+        super().send((0 if limit == 0 else max(limit, 4300), message))
 
     def serve(self, job: dict[str, Any]) -> None:
         try:

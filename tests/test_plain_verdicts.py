@@ -604,6 +604,11 @@ DIGITS = {
         "import sys\ndef f(a):\n    sys.set_int_max_str_digits(0)\n    a.append(2)",
         True,
     ),
+    "lowered, which is no way to pass": (
+        "assert f() == 1\nint('7' * 1000)",
+        "import sys\ndef f():\n    sys.set_int_max_str_digits(640)\n    return 1",
+        True,
+    ),
     "set by an iterator's step": (
         "assert list(f()) == [1]\n" + _IS_LIMITED,
         "import sys\ndef f():\n    yield 1\n    sys.set_int_max_str_digits(0)",
@@ -658,6 +663,22 @@ def test_answers_that_are_one_object_are_equal(executor: LocalExecutor, code: st
     execution = executor.run(problem.suites["tests"].program(code, problem=problem, limits=LIMITS))
 
     assert execution.passed is is_same, execution
+
+
+PASSED_BACK = {
+    "a member of an Enum": "class E(enum.IntEnum):\n    A = 1\ndef f(x): return E.A if x is E.A or x == 5 else E(9)",
+    "an instance of a subclass": "class T(tuple): pass\ndef f(x): return T((1,)) if type(x) is T or x == 5 else (2,)",
+}
+
+
+@pytest.mark.parametrize("code", PASSED_BACK.values(), ids=PASSED_BACK)
+def test_an_answer_of_a_class_of_the_candidates_is_passed_back_as_itself(executor: LocalExecutor, code: str) -> None:
+    problem = ce.Problem.from_test("plain/0", "", "assert f(f(5)) in (1, (1,))", "f", limits=LIMITS)
+    assert problem.strength is ce.Strength.SPLIT
+
+    execution = executor.run(problem.suites["tests"].program("import enum\n" + code, problem=problem, limits=LIMITS))
+
+    assert execution.passed, execution
 
 
 def test_a_shared_set_whose_order_is_not_carried_is_no_tampering(executor: LocalExecutor) -> None:

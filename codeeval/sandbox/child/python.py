@@ -140,8 +140,8 @@ class _Child:
         self.namespace: Dict[str, Any] = {}
         self.filename = self.code_text = ""
         self.settings: settings.Settings = {}
-        self.digits = -1
-        "The limit of digits that the judge knows."
+        self.digits = self.first_digits = -1
+        "The limits of digits that the judge knows, and had at first."
         self.shared: List[Any] = []
         "Containers that the tests have too, in the same order."
         self.given: Dict[int, List[Tuple[Any, Any]]] = {}
@@ -213,6 +213,7 @@ class _Child:
         sys.modules[name] = module
         random.seed(seed)
         self.settings, self.digits = settings.current(), settings.digits()
+        self.first_digits = self.digits
         _deepen()
         try:
             code = compile(code_text, self.filename, "exec", dont_inherit=True)
@@ -280,8 +281,8 @@ class _Child:
         return reply
 
     def with_digits(self, reply: List[Any]) -> List[Any]:
-        """Return a reply together with the limit of digits, where the candidate has changed it since the last one."""
-        digits = settings.digits()
+        """Return a reply together with the limit of digits, where the candidate has raised it since the last one."""
+        digits = settings.larger_digits(self.first_digits, settings.digits())
         if digits == self.digits:
             return reply
         self.digits = digits

@@ -61,6 +61,7 @@ class Candidate:
         self.shared: List[Any] = []
         "Containers that the candidate has too, in the same order; only where state is mirrored."
         self.n_calls = 0
+        self.first_digits = settings.digits()
         self.stand_ins: Dict[Tuple[str, int], Any] = {}
         "Of its functions and iterators, by kind and number: two answers that are one object there are one here."
 
@@ -185,7 +186,7 @@ class Candidate:
         """Let tests have the limit of digits that the candidate has set, until they end; return the reply."""
         try:
             _, digits, reply = message
-            settings.set_digits(digits)
+            settings.set_digits(digits, self.first_digits)
         except ValueError as error:
             self.box.stop(violation="sent a damaged message: %s" % error)
         if type(reply) is not list or not reply:

@@ -10,7 +10,8 @@ Some copies are exact in all but one property, which few tests read. They carry 
 properties count (`exact`); where one does, such a value is opaque too:
 
     {"subclass": [name, own, value]}  an instance of a subclass that changes no special method, as its base's value:
-                                      `type`, and `text` where it has a text of its own, as members of an Enum do
+                                      `type`, and `text` where it has a text of its own, as members of an Enum do;
+                                      where state is mirrored, the number follows under which it can be sent back
     {"disordered": [partial, value]}  a set that iterates in another order than its copy: `order`, and `partial` where
                                       its items have no order among themselves
     {"under": [property, value]}      a value whose candidate has changed settings of the interpreter: `context` where

@@ -104,13 +104,14 @@ def _reference(data: Any, r: Decoding) -> Any:
 
 
 def _subclass(data: Any, r: Decoding) -> Any:
-    name, has_own_text, value = data
+    name, has_own_text, value, *kept = data
     base = decode_value(value, r)
     if "type" not in r.exact and not ("text" in r.exact and has_own_text):
         return base
     if type(base) in _UNCHANGING:
         made = _class_like(_text(name), type(base), bool(has_own_text))(base)
         made.codeeval_refuse = r.remote("uncarried", name)
+        made.codeeval_ref = int(kept[0]) if kept else None
         return made
     return _inexact(_text(name), bool(base), repr(base)[:200], r)
 
@@ -130,6 +131,7 @@ def _class_like(name: str, base: Any, has_own_text: bool) -> Any:
             return str(base.__repr__(self))
 
         _LIKE[key] = type(name, (base,), dict.fromkeys(_TEXTS, text) if has_own_text else {})
+        _LIKE[key].codeeval_ref = None
     return _LIKE[key]
 
 

@@ -238,6 +238,8 @@ _LATE_ENCODERS: Dict[str, _Encoder] = {
 
 def _encode_other(value: Any, kind: type, e: Encoding) -> Any:
     """Encode what needs more than a look at its type."""
+    if "codeeval_ref" in kind.__dict__ and value.codeeval_ref is not None:  # it goes back where it came from
+        return {"own": value.codeeval_ref}
     name = "%s.%s" % (getattr(kind, "__module__", ""), kind.__name__)
     encoder = _LATE_ENCODERS.get(name)
     if encoder is not None and getattr(sys.modules.get(kind.__module__), kind.__name__, None) is kind:
@@ -268,7 +270,8 @@ def _encode_other(value: Any, kind: type, e: Encoding) -> Any:
         return {"inexact": _opaque(value, kind, e)["opaque"]}
     if base is not None:
         has_own_text = base in _NAMED_IN_TEXT or any(_TEXT_METHODS.intersection(c.__dict__) for c in _above(kind, base))
-        return {"subclass": [kind.__name__[:100], has_own_text, encode_value(_BASE_VALUES[base](value), e)]}
+        data = [kind.__name__[:100], has_own_text, encode_value(_BASE_VALUES[base](value), e)]
+        return {"subclass": [*data, e.export(value)] if e.is_mirrored else data}
     if callable(value) and not isinstance(value, type):
         return {"function": e.export(value)}
     if hasattr(kind, "__next__") and hasattr(kind, "__iter__"):

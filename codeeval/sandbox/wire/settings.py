@@ -2,8 +2,9 @@
 
 Plain judging runs tests and candidate in one interpreter, so that tests see what a candidate has set: how many digits
 may become text, the context of decimals, how numpy treats floating-point errors and prints arrays. In split judging
-the limit of digits travels with each reply after which it is another one. Of the others nothing reaches the tests: the
-child marks the answers that they concern, which count as not carried where the tests do with them what depends on it.
+a larger limit of digits travels with each reply after which it is another one. A smaller one does not: by it, a
+candidate could make the tests' own operations raise. Of the others nothing reaches the tests: the child marks the
+answers that they concern, which count as not carried where the tests do with them what depends on it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import sys
 from typing import Any, Dict, FrozenSet
 
-__all__ = ["Settings", "changed", "current", "digits", "set_digits"]
+__all__ = ["Settings", "changed", "current", "digits", "larger_digits", "set_digits"]
 
 #: Name → value.
 Settings = Dict[str, Any]
@@ -27,13 +28,18 @@ def digits() -> int:
     return _get_digits() if _get_digits is not None else -1
 
 
-def set_digits(limit: Any) -> None:
+def larger_digits(first: int, now: int) -> int:
+    """Return the larger one of two limits of digits, of which 0 is the largest."""
+    return 0 if 0 in (first, now) else max(first, now)
+
+
+def set_digits(limit: Any, least: int) -> None:
     """Let as many digits of an integer become text as on the other side.
 
     Raises:
-        ValueError: that is no limit.
+        ValueError: that is no limit, or smaller than `least`.
     """
-    if type(limit) is not int or _set_digits is None:
+    if type(limit) is not int or _set_digits is None or larger_digits(least, limit) != limit:
         raise ValueError("no limit of digits")
     try:
         _set_digits(limit)
