@@ -18,9 +18,9 @@ from codeeval import languages
 from codeeval._arguments import similar_id
 from codeeval._imports import importing
 from codeeval._tables import plural
-from codeeval.assembly import defines
 from codeeval.errors import DatasetError, DatasetUnavailable, InvalidProblem
 from codeeval.languages import Language
+from codeeval.languages.syntax import defines
 from codeeval.program import STANDINGS, Limits, Strength, standing_named
 from codeeval.suites import (
     CallSuite,

@@ -17,12 +17,12 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from codeeval import languages
-from codeeval.assembly import signature_name
 from codeeval.benchmarks._sealing import sealed_tests
 from codeeval.data import CachedFile, HubFile, Place, Row, Source, fetch, rows_digest
 from codeeval.errors import DatasetError, InvalidProblem
 from codeeval.jsonl import read_json
 from codeeval.languages import Language
+from codeeval.languages.syntax import signature_name
 from codeeval.problem import Problem, ProblemSet
 from codeeval.suites import SourceSuite
 from codeeval.suites.source import proof_of

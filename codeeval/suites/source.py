@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from codeeval.assembly import beside, imports_program
 from codeeval.errors import InvalidProblem
 from codeeval.languages import PROTOCOLS, Language
 from codeeval.languages import get as language_named
+from codeeval.languages.syntax import beside, imports_program
 from codeeval.program import Check, Limits, Program, Strength
 from codeeval.suites.base import Suite, Task
 
