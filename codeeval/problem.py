@@ -11,9 +11,9 @@ from typing import Any, Literal, Self
 
 from codeeval import languages
 from codeeval._frozen import FrozenMapping
-from codeeval.assembly import defines
 from codeeval.errors import InvalidProblem
 from codeeval.languages import Language
+from codeeval.languages.syntax import defines
 from codeeval.program import STANDINGS, Limits, Strength
 from codeeval.suites import (
     CallSuite,

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 import codeeval as ce
-from codeeval.assembly import imports_of, imports_program, with_imports
 from codeeval.errors import ToolchainMissing
 from codeeval.extract import extract
+from codeeval.languages.syntax import imports_of, imports_program, with_imports
 from codeeval.languages.toolchain import find
 from codeeval.problem import Style
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 import codeeval as ce
-from codeeval.assembly import go_program
 from codeeval.benchmarks._patches import NOTATIONS
 from codeeval.benchmarks.humanevalpack import IMPORTS, describe
 from codeeval.errors import MissingExtra
+from codeeval.languages.syntax import go_program
 
 HEAD = "\n\ndef area(r: float) -> float:\n"
 DOCUMENTED = HEAD + '    """ Area of a circle.\n    """\n'

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import pytest
 
 import codeeval as ce
-from codeeval.assembly import main_type
 from codeeval.errors import InvalidProblem, SandboxUnavailable, ToolchainMissing
 from codeeval.languages import Ending, Language, SelfTest, get
+from codeeval.languages.syntax import main_type
 from codeeval.languages.toolchain import fill, find
 from codeeval.program import Check, CheckKind, Execution, Limits, Program, Status, Strength
 from codeeval.sandbox.worker import Worker

@@ -16,10 +16,11 @@ from pathlib import Path
 import pytest
 
 import codeeval as ce
-from codeeval.executors.prepared import PreparedHeaders
+from codeeval.data import cache_dir
 from codeeval.languages import get
 from codeeval.languages.toolchain import find
 from codeeval.languages.warm.headers import HEADERS, NAME, PREPARED
+from codeeval.languages.warm.prepared import PreparedHeaders
 from codeeval.program import Check, CheckKind, Execution, Limits, Program, Status, Strength
 from codeeval.sandbox.setup import Setup
 
@@ -57,7 +58,7 @@ def program(source: str) -> Program:
 
 def is_given(sources: Sequence[str]) -> list[bool]:
     """Say, as an executor that has just begun, which of the programs get a prepared header."""
-    headers, toolchain = PreparedHeaders(Setup()), find(get("cpp"))
+    headers, toolchain = PreparedHeaders(Setup(), cache_dir), find(get("cpp"))
     return [headers.recipe(toolchain, program(source)) is not None for source in sources]
 
 

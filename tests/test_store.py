@@ -492,14 +492,8 @@ import sys
 sys.path.insert(0, {str(ROOT)!r})
 import os, signal, threading, time
 from pathlib import Path
-from codeeval.errors import ResultsError
 from codeeval._evaluate import evaluate
-from codeeval.problem import Problem
-from codeeval.problem_set import ProblemSet
-from codeeval.problem import Problem
-from codeeval.problem_set import ProblemSet
 from codeeval.program import Execution, Status, TestResult
-from codeeval.testing import FakeExecutor, ScriptedSampler
 
 def problem(i):
     return Problem.from_test(f"one/{{i}}", f"# {{i}}\\ndef one():\\n", "assert one() == 1", "one")

@@ -17,11 +17,11 @@ from typing import Any, Literal
 
 from codeeval import languages
 from codeeval._frozen import FrozenMapping
-from codeeval.assembly import signature_name
 from codeeval.benchmarks._sealing import sealed_tests
 from codeeval.data import CachedFile, HubFile, Place, Row, Source, fetch, rows_digest
 from codeeval.errors import DatasetError, InvalidProblem
 from codeeval.languages import Language
+from codeeval.languages.syntax import signature_name
 from codeeval.problem import Problem
 from codeeval.problem_set import ProblemSet
 from codeeval.rows.jsonl import read_json

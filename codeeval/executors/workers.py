@@ -10,13 +10,14 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from codeeval._files import cache_dir
 from codeeval.errors import ToolchainMissing
 from codeeval.executors.machine import available_memory
 from codeeval.executors.pool import Job, WorkerGone, WorkerPool, without_verdict
-from codeeval.executors.prepared import PreparedHeaders
 from codeeval.languages import Language, get
 from codeeval.languages.doctor import examine
 from codeeval.languages.toolchain import Toolchain, find
+from codeeval.languages.warm.prepared import PreparedHeaders
 from codeeval.program import Execution, Program, Status
 from codeeval.sandbox import GUARANTEES
 from codeeval.sandbox.guarantees import reasons
@@ -143,7 +144,7 @@ class LocalWorkers(WorkerPool[LocalWorker]):
         self._setup = setup
         self._languages = languages
         self._toolchains: dict[tuple[str, str], Toolchain] = {}
-        self._prepared = PreparedHeaders(setup)
+        self._prepared = PreparedHeaders(setup, cache_dir)
         self._facts: dict[str, Any] | None = None
         self._warned_bytes = 0
 

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from codeeval.assembly import defines
 from codeeval.extract.extraction import Extraction, apart, is_whole
 from codeeval.extract.plain import continuation
 from codeeval.languages import get as language_named
+from codeeval.languages.syntax import defines
 from codeeval.problem import Problem
 from codeeval.sample import Sample
 

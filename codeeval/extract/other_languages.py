@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import re
 
-from codeeval.assembly import (
+from codeeval.extract.cleaning import cleaned
+from codeeval.extract.extraction import Extraction, apart
+from codeeval.extract.fences import blocks_of, is_language
+from codeeval.languages.syntax import (
     defines,
     depth,
     first_definition,
@@ -20,9 +23,6 @@ from codeeval.assembly import (
     with_preamble,
     without_examples,
 )
-from codeeval.extract.cleaning import cleaned
-from codeeval.extract.extraction import Extraction, apart
-from codeeval.extract.fences import blocks_of, is_language
 from codeeval.problem import Problem
 from codeeval.sample import Sample
 from codeeval.suites import SourceSuite

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from codeeval.assembly import closed_at, depth, masked
 from codeeval.extract.extraction import Extraction, Extractor, is_whole
+from codeeval.languages.syntax import closed_at, depth, masked
 from codeeval.problem import Problem
 from codeeval.sample import Sample
 from codeeval.suites import as_suite

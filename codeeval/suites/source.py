@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from codeeval._frozen import FrozenMapping
-from codeeval.assembly import beside, imports_program
 from codeeval.errors import InvalidProblem
 from codeeval.languages import PROTOCOLS, Language, get as language_named
+from codeeval.languages.syntax import beside, imports_program
 from codeeval.program import Check, CheckKind, Limits, Program, Strength
 from codeeval.suites.base import Suite, Task
 

@@ -6,9 +6,9 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from codeeval.assembly import main_type
 from codeeval.errors import InvalidProblem
 from codeeval.languages import get as language_named
+from codeeval.languages.syntax import main_type
 from codeeval.program import Check, CheckKind, Limits, Program, Strength
 from codeeval.sandbox import OUTPUT_COMPARISONS
 from codeeval.suites.base import MAIN, Suite, Task

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 import codeeval as ce
-from codeeval.assembly import depth, masked
 from codeeval.errors import ChecksumMismatch, ToolchainMissing
 from codeeval.extract import extract
+from codeeval.languages.syntax import depth, masked
 
 LANGUAGES = "cpp cs d go java jl js lua php pl r rb rkt rs scala sh swift ts".split()
 #: MultiPL-E's name → as the published table names it.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from codeeval.assembly.masking import depth, masked
+from codeeval.languages.syntax.masking import depth, masked
 
 __all__ = ["defines", "first_definition", "main_type", "signature_name"]
 

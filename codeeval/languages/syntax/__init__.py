@@ -5,12 +5,12 @@ first line. That is enough to take a `main` out of an answer or to put tests int
 ends as a compile error, never as a pass. Standard library only.
 """
 
-from codeeval.assembly.definitions import defines, first_definition, main_type, signature_name
-from codeeval.assembly.examples import without_examples
-from codeeval.assembly.functions import function_end, knows_ends
-from codeeval.assembly.heads import imports_of, imports_program, with_imports
-from codeeval.assembly.masking import closed_at, depth, line_comment, masked
-from codeeval.assembly.placing import beside, go_program, with_preamble
+from codeeval.languages.syntax.definitions import defines, first_definition, main_type, signature_name
+from codeeval.languages.syntax.examples import without_examples
+from codeeval.languages.syntax.functions import function_end, knows_ends
+from codeeval.languages.syntax.heads import imports_of, imports_program, with_imports
+from codeeval.languages.syntax.masking import closed_at, depth, line_comment, masked
+from codeeval.languages.syntax.placing import beside, go_program, with_preamble
 
 __all__ = [
     "beside",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from codeeval.assembly.functions import function_end
-from codeeval.assembly.masking import depth, masked
+from codeeval.languages.syntax.functions import function_end
+from codeeval.languages.syntax.masking import depth, masked
 
 __all__ = ["without_examples"]
 

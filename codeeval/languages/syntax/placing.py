@@ -14,8 +14,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from codeeval.assembly.definitions import first_definition
-from codeeval.assembly.masking import depth, masked
+from codeeval.languages.syntax.definitions import first_definition
+from codeeval.languages.syntax.masking import depth, masked
 
 __all__ = ["beside", "go_program", "preamble", "with_preamble", "without_double_uses"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from codeeval.assembly import beside, defines, depth, function_end, masked, signature_name, without_examples
+from codeeval.languages.syntax import beside, defines, depth, function_end, masked, signature_name, without_examples
 
 
 @pytest.mark.parametrize(

@@ -22,10 +22,10 @@ import tempfile
 import threading
 import weakref
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from codeeval._files import cache_dir
 from codeeval._imports import importing
 from codeeval.errors import SandboxError
 from codeeval.languages.toolchain import Toolchain, fill
@@ -62,10 +62,12 @@ class PreparedHeaders:
 
     Args:
         setup: how workers are started.
+        cache_dir: returns the user's cache directory; asked when the first header is wanted.
     """
 
-    def __init__(self, setup: Setup) -> None:
+    def __init__(self, setup: Setup, cache_dir: Callable[[], Path]) -> None:
         self._setup = setup
+        self._cache_dir = cache_dir
         self._lock = threading.Lock()
         self._folder = ""
         self._sources: dict[str, _Source | None] = {}
@@ -78,7 +80,7 @@ class PreparedHeaders:
             return ""
         with self._lock:
             if not self._folder:
-                self._folder = _kept() or self._kept_for_now()
+                self._folder = _kept(self._cache_dir) or self._kept_for_now()
             return self._folder
 
     def recipe(self, toolchain: Toolchain, program: Program) -> dict[str, Any] | None:
@@ -252,7 +254,7 @@ def _compile(scratch: Path, toolchain: Toolchain, header: PreparedHeader, setup:
 # ----------------------------------------------------------------------------------------------- the directory of all
 
 
-def _kept() -> str:
+def _kept(cache_dir: Callable[[], Path]) -> str:
     """Return the directory in the user's cache directory; empty where nothing can be written there."""
     try:
         folder = (cache_dir() / "prepared").resolve()

@@ -6,9 +6,9 @@ import itertools
 import re
 from collections.abc import Mapping
 
-from codeeval.assembly.definitions import first_definition
-from codeeval.assembly.masking import line_comment, masked
-from codeeval.assembly.placing import without_double_uses
+from codeeval.languages.syntax.definitions import first_definition
+from codeeval.languages.syntax.masking import line_comment, masked
+from codeeval.languages.syntax.placing import without_double_uses
 
 __all__ = ["imports_of", "imports_program", "with_imports"]
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from codeeval.assembly.masking import masked
+from codeeval.languages.syntax.masking import masked
 
 __all__ = ["function_end", "knows_ends"]
 
