@@ -33,11 +33,7 @@ REVISION = "7dce6050a7d6d172f3cc5c32aa97f52fa1a2e544"
 HUB_FILE = "openai_humaneval/test-00000-of-00001.parquet"
 
 
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Keep the user's cache directory out of it."""
-    monkeypatch.setenv("CODEEVAL_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache"
+pytestmark = pytest.mark.usefixtures("cache")
 
 
 @pytest.fixture

@@ -17,11 +17,7 @@ from codeeval.truth import GroundTruth
 RIGHT = "    return a + b\n"
 
 
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Keep the user's cache directory out of it."""
-    monkeypatch.setenv("CODEEVAL_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache"
+pytestmark = pytest.mark.usefixtures("cache")
 
 
 def problem_set(size: int = 3, *, without: int | None = None) -> ce.ProblemSet:

@@ -8,7 +8,6 @@ import pickle
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +20,7 @@ from codeeval.languages import Ending, Language, SelfTest, get
 from codeeval.languages.toolchain import fill, find
 from codeeval.program import Check, Execution, Limits, Program, Status, Strength
 from codeeval.sandbox.worker import Worker
+from tests.support.machine import NeedToolchain
 
 
 class Bad(NamedTuple):
@@ -109,29 +109,12 @@ BAD = {
 }
 
 
-@pytest.fixture(scope="module")
-def executor() -> Iterator[ce.LocalExecutor]:
-    with ce.LocalExecutor(workers=1) as executor:
-        yield executor
-
-
 @pytest.fixture(scope="module", params=list(BAD))
-def language(request: pytest.FixtureRequest) -> Language:
+def language(need_toolchain: NeedToolchain, request: pytest.FixtureRequest) -> Language:
     """Each language whose tools are found, or that must be found."""
     record = ce.languages.get(request.param)
-    need(request, record)
+    need_toolchain(record)
     return record
-
-
-def need(request: pytest.FixtureRequest, record: Language) -> None:
-    """Skip where a language's tools are not found, and fail where they must be."""
-    required = request.config.getoption("--languages").split(",")
-    try:
-        find(record)
-    except ToolchainMissing as error:
-        if record.name in required:
-            pytest.fail(f"--languages={','.join(required)} wants it, but {error}")
-        pytest.skip(str(error))
 
 
 def program(language: Language, source: str, **limits: float) -> Program:
@@ -242,9 +225,9 @@ OCAML = Language(
 )
 
 
-def test_a_language_of_ones_own_is_one_record(request: pytest.FixtureRequest) -> None:
+def test_a_language_of_ones_own_is_one_record(need_toolchain: NeedToolchain) -> None:
     """What the how-to page says, with a language that is not among ours."""
-    need(request, OCAML)
+    need_toolchain(OCAML)
     problem = ce.Problem.from_source(
         "add/0", "let add a b =\n", "let () = assert (add 1 2 = 3)", OCAML, canonical_solution="  a + b\n", sealed=True
     )
@@ -446,9 +429,9 @@ def test_a_wrong_answer_in_bash_fails_sealed_tests_too(executor: ce.LocalExecuto
     ],
 )
 def test_what_closes_a_function_is_cut_only_where_the_tests_bring_it(
-    request: pytest.FixtureRequest, executor: ce.LocalExecutor, name: str, prompt: str, body: str, tests: str
+    need_toolchain: NeedToolchain, executor: ce.LocalExecutor, name: str, prompt: str, body: str, tests: str
 ) -> None:
-    need(request, ce.languages.get(name))
+    need_toolchain(name)
     problem = ce.Problem.from_source("add/0", prompt, tests, name)
     sampler = ce.RecordedSampler([{"task_id": "add/0", "completion": body}])
 
@@ -458,10 +441,10 @@ def test_what_closes_a_function_is_cut_only_where_the_tests_bring_it(
 
 
 def test_ruby_is_sealed_behind_what_its_tests_do_at_the_end(
-    request: pytest.FixtureRequest, executor: ce.LocalExecutor
+    need_toolchain: NeedToolchain, executor: ce.LocalExecutor
 ) -> None:
     """Test::Unit runs them when the program ends; a candidate that leaves there has not been through them."""
-    need(request, ce.languages.get("ruby"))
+    need_toolchain("ruby")
     tests = (
         "require 'test/unit'\nclass TestAdd < Test::Unit::TestCase\n"
         "  def test_add\n    assert_equal(3, add(1, 2))\n  end\nend\n"
@@ -905,9 +888,9 @@ WHOLE_PROGRAMS = {
 
 @pytest.mark.parametrize("language", WHOLE_PROGRAMS)
 def test_whole_programs_may_be_called_as_their_authors_call_them(
-    request: pytest.FixtureRequest, executor: ce.LocalExecutor, language: str
+    need_toolchain: NeedToolchain, executor: ce.LocalExecutor, language: str
 ) -> None:
-    need(request, ce.languages.get(language))
+    need_toolchain(language)
     suite = ce.StdioSuite.of([("3", "6"), ("5", "10")])
     wrong = ce.StdioSuite.of([("3", "7")])
     limits = ce.languages.get(language).run_limits

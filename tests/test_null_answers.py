@@ -9,17 +9,13 @@ import pytest
 
 import codeeval as ce
 from codeeval.errors import ToolchainMissing
-from codeeval.executors import LocalExecutor
 from codeeval.program import Execution, Program, Status
 from codeeval.testing import FakeExecutor
 
 HEAD = 'def f(x):\n    """Do something."""\n'
 
 
-@pytest.fixture(scope="module")
-def executor() -> Any:
-    with LocalExecutor(workers=2) as executor:
-        yield executor
+pytestmark = pytest.mark.executor(workers=2)
 
 
 def remarks(executor: ce.Executor, *problems: ce.Problem) -> dict[str, list[str]]:

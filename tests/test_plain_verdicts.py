@@ -7,7 +7,6 @@ module and the tests are another.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import pytest
@@ -313,12 +312,6 @@ CASES = {
         "def f(): return [[1], []]",
     ),
 }
-
-
-@pytest.fixture(scope="module")
-def executor() -> Iterator[LocalExecutor]:
-    with LocalExecutor(workers=1) as executor:
-        yield executor
 
 
 @pytest.mark.parametrize("name", CASES)

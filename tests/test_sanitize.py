@@ -7,14 +7,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import codeeval as ce
 from codeeval.errors import SamplingError, WorkerLost
+from tests.support.waiting import is_running, wait_until
 
 PROBLEMS = [
     ce.Problem.from_test(f"add/{i}", "def add(a, b):\n", "assert add(1, 2) == 3", "add", metadata={"i": i})
@@ -76,22 +75,6 @@ def test_workers_in_an_endless_loop_die_with_a_caller_that_is_killed(tmp_path: P
     finally:
         for pid in filter(is_running, pids):
             os.kill(pid, signal.SIGKILL)
-
-
-def is_running(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
-def wait_until(is_so: Callable[[], bool], within_s: float = 60) -> bool:
-    deadline = time.monotonic() + within_s
-    while not is_so():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
 
 
 def test_a_script_on_stdin_without_a_main_guard_sanitizes_in_parallel() -> None:

@@ -6,7 +6,6 @@ import os
 import random
 import sys
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -28,10 +27,7 @@ N_CANDIDATES = 4
 MODES = {"split": "plain", "replay": "replay", "same-box": "plain"}
 
 
-@pytest.fixture(scope="module")
-def executor() -> Iterator[ce.LocalExecutor]:
-    with ce.LocalExecutor(workers=1, preload=["numpy"]) as executor:
-        yield executor
+pytestmark = pytest.mark.executor(preload=["numpy"])
 
 
 def drawn(mode: str, seed: int, executor: ce.LocalExecutor, oracle: Oracle) -> list[Difference]:

@@ -26,12 +26,7 @@ FAIL = "\nimport os, sys\nsys.stdout.flush()\nos._exit(3)\n"
 LIBC = "import ctypes, os, signal, struct, sys\nlibc = ctypes.CDLL(None, use_errno=True)\n"
 
 
-@pytest.fixture(scope="module")
-def executor() -> Iterator[ce.LocalExecutor]:
-    with ce.LocalExecutor(workers=1) as executor:
-        if "pid" not in executor.describe()["isolation"]["held"]:
-            pytest.skip("programs in other languages need the layer pid, which this machine does not give")
-        yield executor
+pytestmark = pytest.mark.executor(needs=["pid"])
 
 
 def python(source: str, limits: Limits = LIMITS) -> Program:

@@ -5,7 +5,6 @@ Each row has tests that are proven, a candidate that does not solve them, and on
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
@@ -13,6 +12,7 @@ import pytest
 from codeeval.executors.local import LocalExecutor
 from codeeval.problem import Problem
 from codeeval.program import Limits, Status, Strength
+from tests.support.programs import in_order
 
 LIMITS = Limits(cpu_s=2.0, wall_s=20.0, memory_bytes=512 << 20)
 
@@ -271,12 +271,6 @@ LARGE_TEXTS = {
 }
 
 
-@pytest.fixture(scope="module")
-def executor() -> Iterator[LocalExecutor]:
-    with LocalExecutor(workers=1) as executor:
-        yield executor
-
-
 def problem(test: str) -> Problem:
     return Problem.from_test("hostile/0", "", test, "f", limits=LIMITS)
 
@@ -291,7 +285,7 @@ def test_an_attack_on_proven_tests_never_passes_and_disturbs_nobody(executor: Lo
         good.suites["tests"].program("def f(x): return 2", problem=good, limits=LIMITS),
     ]
 
-    execution, after = [e for _, e in sorted(executor.execute(programs))]
+    execution, after = in_order(executor.execute(programs))
 
     assert suite.strength is Strength.SPLIT, suite
     assert not execution.passed, (attack.must, execution)

@@ -6,7 +6,6 @@ threat model says what is not promised.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
@@ -359,10 +358,7 @@ ATTACKS = {
 }
 
 
-@pytest.fixture(scope="module")
-def executor() -> Iterator[LocalExecutor]:
-    with LocalExecutor(workers=1, preload=["unittest.mock"]) as executor:
-        yield executor
+pytestmark = pytest.mark.executor(preload=["unittest.mock"])
 
 
 @pytest.mark.parametrize("name", ATTACKS)
