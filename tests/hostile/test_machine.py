@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 import os
 import socket
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -17,7 +16,8 @@ import pytest
 from codeeval.executors.local import LocalExecutor
 from codeeval.program import Limits, Status
 from codeeval.sandbox import Sandbox
-from tests.support import programs
+from tests.support import attacks, programs
+from tests.support.attacks import try_attack
 from tests.support.machine import need_layers
 from tests.support.programs import in_order
 
@@ -44,16 +44,7 @@ def call(*arguments):
 """
 
 
-@dataclass(frozen=True)
-class Attack:
-    must: str
-    "What must be true."
-    code: str
-    ends: tuple[Status, ...] = (F,)
-    layers: tuple[str, ...] = ()
-    "Layers without which it is not tried."
-    limits: Limits = LIMITS
-
+Attack = functools.partial(attacks.Attack, limits=LIMITS)
 
 ATTACKS = {
     # ---------------------------------------------------------------- the kernel
@@ -406,14 +397,8 @@ def test_no_program_is_blamed_for_memory_that_comes_back_late(executor: LocalExe
 @pytest.mark.parametrize("name", ATTACKS)
 def test_an_attack_on_the_machine_does_not_come_through(executor: LocalExecutor, name: str) -> None:
     attack = ATTACKS[name]
-    need_layers(executor, *attack.layers)
 
-    execution, after = in_order(
-        executor.execute([program(attack.code, limits=attack.limits), program("def f(x): return 2")])
-    )
-
-    assert execution.status in attack.ends, (attack.must, execution)
-    assert after.passed, after
+    try_attack(executor, attack, attack.program(), program("def f(x): return 2"))
 
 
 def test_two_boxes_at_the_same_time_see_nothing_of_each_other() -> None:
