@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import pytest
 
 from codeeval.executors.local import LocalExecutor
 from codeeval.sandbox import Sandbox
-from tests.support import machine
+from tests.support import machine, tiers
 
 #: The layers of a sandbox that the mark `executor` may name.
 LAYERS = {
@@ -29,6 +29,27 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="",
         help="languages whose toolchains must be installed, by name and separated by commas; tests of others skip",
     )
+
+
+def pytest_configure() -> None:
+    tiers.watch()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        tiers.assign(item)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    tiers.begin()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    outcome = yield
+    tiers.check(item)
+    return outcome
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -20,6 +20,8 @@ from codeeval.sandbox import Sandbox
 from codeeval.sandbox.kernel import cgroup
 from tests.support.machine import need_layers
 
+pytestmark = pytest.mark.sandbox
+
 
 def run(executor: LocalExecutor, code: str, test: str, limits: Limits) -> Execution:
     problem = Problem.from_test("group/0", "", test, "f", limits=limits)

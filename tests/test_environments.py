@@ -33,7 +33,7 @@ HERE = f"{sys.version_info[0]}.{sys.version_info[1]}"
 OLD_PYTHONS = [m for m in ("3.8", "3.9", "3.10") if shutil.which(f"python{m}")]
 
 
-pytestmark = pytest.mark.usefixtures("cache")
+pytestmark = [pytest.mark.sandbox, pytest.mark.usefixtures("cache")]
 
 
 @pytest.fixture

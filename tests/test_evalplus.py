@@ -16,7 +16,7 @@ from codeeval.problem import Problem, ProblemSet
 from codeeval.sandbox import decode_values
 from codeeval.suites import CallSuite
 
-pytestmark = pytest.mark.usefixtures("cache")
+pytestmark = [pytest.mark.sandbox, pytest.mark.usefixtures("cache")]
 
 
 def row(task_id: str, code: str, base: list[Any], plus: Any, **fields: Any) -> dict[str, Any]:

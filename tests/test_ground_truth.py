@@ -60,6 +60,7 @@ def test_what_fails_is_listed_with_its_reason() -> None:
     assert truth.benchmark == "adding v1"
 
 
+@pytest.mark.sandbox
 def test_a_real_executor_is_asked_by_default() -> None:
     truth = ce.ground_truth(problem_set(1))
 
@@ -311,6 +312,7 @@ def test_calibrated_limits_follow_from_what_the_solution_took_and_never_grow() -
     assert calibrated.digest() == problems.digest(), "limits are no part of a set's identity"
 
 
+@pytest.mark.sandbox
 def test_an_endless_loop_costs_a_calibrated_problem_a_second() -> None:
     problems = problem_set(1)
     with ce.LocalExecutor(workers=1) as executor:

@@ -14,6 +14,8 @@ from codeeval.errors import CodeEvalWarning
 from codeeval.lacking import lacking
 from codeeval.testing import FakeExecutor
 
+pytestmark = pytest.mark.sandbox
+
 
 class NamesItsPython(FakeExecutor):
     """An executor that says which interpreter it would use."""

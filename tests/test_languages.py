@@ -290,6 +290,7 @@ def test_names_of_languages_are_given_once() -> None:
     assert len(every) == len(set(every))
 
 
+@pytest.mark.sandbox
 def test_a_tool_outside_of_the_system_brings_what_it_was_installed_with(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -376,6 +377,7 @@ def test_doctor_tells_what_works_what_is_broken_and_what_is_missing(executor: ce
         assert all(word in shown for word in ("Shell", "works", "Broken", "Gone", "missing", "shell 1"))
 
 
+@pytest.mark.sandbox
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
@@ -459,6 +461,7 @@ def test_ruby_is_sealed_behind_what_its_tests_do_at_the_end(
     assert statuses == ["passed", "early_exit", "failed"]
 
 
+@pytest.mark.sandbox
 def test_a_right_program_passes_without_an_epilogue_where_the_language_has_none() -> None:
     language = broken_language(epilogue="", self_test=SelfTest(passing="exit 0", wrong="false", broken="("))
 
@@ -467,6 +470,7 @@ def test_a_right_program_passes_without_an_epilogue_where_the_language_has_none(
     assert (found.state, found.message) == ("works", "")
 
 
+@pytest.mark.sandbox
 def test_doctor_says_what_to_look_at_and_names_packages_where_one_may_be_missing() -> None:
     def message(**tests: str) -> str:
         programs = {"passing": "true", "wrong": "false", "broken": "("} | tests
@@ -607,6 +611,7 @@ def test_doctor_says_which_records_were_never_tried(executor: ce.LocalExecutor) 
     assert "works, unverified" in repr(found)
 
 
+@pytest.mark.sandbox
 def test_a_language_whose_self_test_fails_is_never_scored() -> None:
     """A broken toolchain would otherwise be a model that solves nothing."""
     wrong = SelfTest(passing="true", wrong="true", broken="(")
@@ -620,6 +625,7 @@ def test_a_language_whose_self_test_fails_is_never_scored() -> None:
         ce.evaluate(ce.ProblemSet([problem]), ce.CanonicalSampler(), executor)
 
 
+@pytest.mark.sandbox
 def test_a_toolchain_that_breaks_in_a_job_is_our_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tool = tmp_path / "bin" / "shell"
     tool.parent.mkdir()
@@ -638,6 +644,7 @@ def test_a_toolchain_that_breaks_in_a_job_is_our_fault(tmp_path: Path, monkeypat
     assert "No such file" in after.message
 
 
+@pytest.mark.sandbox
 def test_a_program_that_plays_a_broken_toolchain_fails() -> None:
     """What breaks is not scored, so a program must not be able to look like it."""
     ending = Ending(fault="cannot open shared object", compile_stderr="[Ss]yntax error")
@@ -650,6 +657,7 @@ def test_a_program_that_plays_a_broken_toolchain_fails() -> None:
     assert "cannot open shared object" in execution.message
 
 
+@pytest.mark.sandbox
 def test_a_source_that_crashes_its_compiler_does_not_compile() -> None:
     build = ("{sh}", "-c", 'grep -q CRASH "$0" && kill -SEGV $$; cp "$0" out/program', "{main}")
     language = broken_language(
@@ -663,6 +671,7 @@ def test_a_source_that_crashes_its_compiler_does_not_compile() -> None:
     assert "died of SIGSEGV" in execution.message
 
 
+@pytest.mark.sandbox
 def test_a_compiler_that_is_kept_from_working_does_not_time_a_program_out(tmp_path: Path) -> None:
     """It waits for what never comes, and uses no time: once, for a program's own doing shows again."""
     marker = tmp_path / "waited"
@@ -708,6 +717,7 @@ class Problem {
 """
 
 
+@pytest.mark.sandbox
 def test_csharp_reads_no_machine_config_and_says_what_it_would_say_with_one(tmp_path: Path) -> None:
     """It costs a failed assertion more than all the rest; libraries are still found by mono's other settings."""
     language = get("csharp")
@@ -756,6 +766,7 @@ def test_variables_that_name_an_absent_library_are_not_set() -> None:
     assert {name: value for name, value in env.items() if name != "PATH"} == {"THERE": "/dev/null/x", "PLAIN": "{box}"}
 
 
+@pytest.mark.sandbox
 def test_output_beyond_what_is_kept_is_no_pass_where_a_text_could_fail_it() -> None:
     quiet = broken_language(ending=Ending(failed_stderr="FAILED", compile_stderr="Syntax error|syntax error"))
     flood = "i=0; while [ $i -lt 3000 ]; do echo xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx >&2; i=$((i+1)); done\n"
@@ -769,6 +780,7 @@ def test_output_beyond_what_is_kept_is_no_pass_where_a_text_could_fail_it() -> N
     assert flooded.truncated
 
 
+@pytest.mark.sandbox
 def test_stdin_reaches_the_program() -> None:
     language = broken_language()
     reading = dataclasses.replace(program(language, 'read line; [ "$line" = hello ]'), stdin="hello\n")
@@ -777,6 +789,7 @@ def test_stdin_reaches_the_program() -> None:
         assert executor.run(reading).status is Status.PASSED
 
 
+@pytest.mark.sandbox
 def test_programs_in_several_languages_share_an_executor() -> None:
     language = broken_language()
     plain = Program(files={"main.py": "x = 1\n"}, main="main.py")
@@ -788,6 +801,7 @@ def test_programs_in_several_languages_share_an_executor() -> None:
     assert [executions[i].status.value for i in range(4)] == ["passed", "passed", "passed", "failed"]
 
 
+@pytest.mark.sandbox
 def test_workers_for_other_paths_replace_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A toolchain outside of the system's directories needs workers that can read it, but not more workers."""
     tool = tmp_path / "tools" / "bin" / "shell"
@@ -822,6 +836,7 @@ def test_an_unknown_language_is_said_to_be_unknown(executor: ce.LocalExecutor) -
     assert "no language 'klingon'" in execution.message
 
 
+@pytest.mark.sandbox
 def test_without_a_pid_namespace_nothing_is_run() -> None:
     """Its processes could not all be stopped."""
     sandbox = ce.Sandbox(layers=tuple(name for name in ce.Sandbox().layers if name != "pid"))
@@ -926,6 +941,7 @@ def test_a_command_that_names_what_is_not_there_is_refused() -> None:
         broken_language(run=("{sh}", "{mian}"))
 
 
+@pytest.mark.sandbox
 def test_a_toolchain_that_was_mended_works_at_the_next_look(tmp_path: Path) -> None:
     """The tool is the same file with the same time; what is broken lies elsewhere."""
     shell = tmp_path / "shell"
@@ -946,6 +962,7 @@ def test_a_diagnosis_is_found_by_any_name_of_its_language() -> None:
     assert ce.languages.doctor(["sh"])["sh"].language.name == "bash"
 
 
+@pytest.mark.sandbox
 def test_a_program_is_built_once_for_all_its_inputs() -> None:
     script = 'grep -q "exit 3" "$0" && exit 1; cp "$0" out/program; date +%N > out/when'
     language = broken_language(

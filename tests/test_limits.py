@@ -222,6 +222,7 @@ def test_the_stack_is_a_limit_of_the_problem(need_toolchain: NeedToolchain, exec
     assert outcome(asked) == PASSED
 
 
+@pytest.mark.sandbox
 def test_a_stack_that_the_caller_may_not_give_is_no_verdict() -> None:
     """A hard limit can't be raised: the program would crash where it passes elsewhere."""
     code = (

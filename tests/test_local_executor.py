@@ -60,7 +60,7 @@ def work_directories() -> set[str]:
     return {name for name in os.listdir(tempfile.gettempdir()) if name.startswith("codeeval-")}
 
 
-pytestmark = pytest.mark.usefixtures("own_temporary_directory")
+pytestmark = [pytest.mark.sandbox, pytest.mark.usefixtures("own_temporary_directory")]
 
 
 @pytest.fixture

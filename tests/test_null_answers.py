@@ -137,6 +137,7 @@ def test_what_cannot_be_judged_is_said() -> None:
     }
 
 
+@pytest.mark.sandbox
 def test_lint_runs_null_answers_and_names_them_behind_the_other_remarks() -> None:
     problems = ce.ProblemSet([ce.Problem.from_test("hole", HEAD, "assert f(1) != 5", "f")])
 

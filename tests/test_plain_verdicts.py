@@ -14,6 +14,8 @@ import pytest
 import codeeval as ce
 from codeeval.executors.local import LocalExecutor
 
+pytestmark = pytest.mark.sandbox
+
 LIMITS = ce.Limits(cpu_s=5.0, wall_s=20.0)
 
 

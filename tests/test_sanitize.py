@@ -22,6 +22,7 @@ PROBLEMS = [
 ROWS = [{"task_id": f"add/{i % 7}", "completion": f"    return a + b  # {i}\n"} for i in range(300)]
 
 
+@pytest.mark.sandbox
 @pytest.mark.parametrize("workers", [1, 2])
 def test_rows_come_back_in_their_order(workers: int) -> None:
     found = ce.sanitize(ROWS, PROBLEMS, workers=workers)
@@ -30,6 +31,7 @@ def test_rows_come_back_in_their_order(workers: int) -> None:
     assert ["def add(a, b):\n" + row["completion"] for row in ROWS] == [row["solution"] for row in found]
 
 
+@pytest.mark.sandbox
 def test_lambdas_and_closures_run_in_workers() -> None:
     mark = "# mine"
 
@@ -41,11 +43,13 @@ def test_lambdas_and_closures_run_in_workers() -> None:
     assert str(os.getpid()) not in pids
 
 
+@pytest.mark.sandbox
 def test_an_extractor_that_raises_is_named_with_the_sample() -> None:
     with pytest.raises(ValueError, match=r"<lambda> failed on add/\d, sample 0: ZeroDivisionError"):
         ce.sanitize(ROWS, PROBLEMS, extractor=lambda s, p: str(1 / 0), workers=2)
 
 
+@pytest.mark.sandbox
 def test_a_worker_that_dies_is_told_with_its_samples() -> None:
     def extractor(sample: ce.Sample, problem: ce.Problem) -> str:
         os._exit(3)
@@ -54,6 +58,7 @@ def test_a_worker_that_dies_is_told_with_its_samples() -> None:
         ce.sanitize(ROWS, PROBLEMS, extractor=extractor, workers=2)
 
 
+@pytest.mark.sandbox
 def test_workers_in_an_endless_loop_die_with_a_caller_that_is_killed(tmp_path: Path) -> None:
     script = (
         "import codeeval as ce, os, pathlib\n"
@@ -77,6 +82,7 @@ def test_workers_in_an_endless_loop_die_with_a_caller_that_is_killed(tmp_path: P
             os.kill(pid, signal.SIGKILL)
 
 
+@pytest.mark.sandbox
 def test_a_script_on_stdin_without_a_main_guard_sanitizes_in_parallel() -> None:
     script = (
         "import codeeval as ce\n"

@@ -230,6 +230,7 @@ def test_a_memory_error_in_a_test_is_memory_exceeded(executor: LocalExecutor) ->
     assert execution.status is Status.MEMORY_EXCEEDED
 
 
+@pytest.mark.sandbox
 def test_servers_and_processes_run_in_a_network_of_their_own() -> None:
     tests = """
 import socket, subprocess, sys, threading, unittest

@@ -673,7 +673,7 @@ LEFTOVERS = {
 program = functools.partial(programs.program, limits=LIMITS)
 
 
-pytestmark = pytest.mark.executor(layers=["all layers", "no layers"])
+pytestmark = [pytest.mark.sandbox, pytest.mark.executor(layers=["all layers", "no layers"])]
 
 
 def cases() -> Iterator[tuple[str, Strength]]:

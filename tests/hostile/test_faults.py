@@ -39,7 +39,7 @@ def program(code: str = GOOD) -> Program:
     return programs.program(code, limits=LIMITS)
 
 
-pytestmark = pytest.mark.usefixtures("own_temporary_directory")
+pytestmark = [pytest.mark.sandbox, pytest.mark.usefixtures("own_temporary_directory")]
 
 
 # ------------------------------------------------------------------------------------------------ the worker's messages

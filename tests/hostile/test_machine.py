@@ -21,6 +21,8 @@ from tests.support.attacks import try_attack
 from tests.support.machine import need_layers
 from tests.support.programs import in_order
 
+pytestmark = pytest.mark.sandbox
+
 F, X, T, M = Status.FAILED, Status.EARLY_EXIT, Status.TIMED_OUT, Status.MEMORY_EXCEEDED
 CRASHED, OUTPUT, COMPILE = Status.CRASHED, Status.OUTPUT_EXCEEDED, Status.COMPILE_ERROR
 MEMORY_BYTES = 256 << 20
