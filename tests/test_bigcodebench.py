@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -59,13 +58,7 @@ def file(tmp_path: Path) -> Path:
     return write(tmp_path / "rows.jsonl", [row(0), row(1, libs="['pandas', 'requests', 'unheard_of']")])
 
 
-@pytest.fixture(scope="module")
-def executor() -> Iterator[LocalExecutor]:
-    with LocalExecutor(workers=1) as executor:
-        held = executor.describe()["isolation"]["held"]
-        if not {"net", "pid"} <= set(held):
-            pytest.skip("its tests get a network and processes of their own: they need the layers net and pid")
-        yield executor
+pytestmark = pytest.mark.executor(needs=["net", "pid"])
 
 
 def judge(executor: LocalExecutor, problems: ce.ProblemSet, code: str) -> Execution:

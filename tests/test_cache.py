@@ -207,6 +207,7 @@ def test_threads_may_share_a_cache(tmp_path: Path) -> None:
         assert all(again.get(f"{name} {number}", "3.11") for name in range(8) for number in range(300))
 
 
+@pytest.mark.sandbox
 def test_processes_may_share_a_file(tmp_path: Path) -> None:
     script = f"""
         import sys
@@ -234,6 +235,7 @@ def test_processes_may_share_a_file(tmp_path: Path) -> None:
         assert all(cache.get(f"{name} {number}", "3.11") for name in range(4) for number in range(500))
 
 
+@pytest.mark.sandbox
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_forked_copy_opens_the_file_for_itself(tmp_path: Path) -> None:
     cache = VerdictCache(tmp_path / "v")

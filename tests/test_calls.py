@@ -6,7 +6,7 @@ import collections
 import dataclasses
 import json
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -20,12 +20,6 @@ from codeeval.program import Execution, Limits, Status, Strength
 from codeeval.suites import CallSuite, Oracle
 
 SQUARES = [((i,), i * i) for i in range(5)]
-
-
-@pytest.fixture(scope="module")
-def executor() -> Iterator[LocalExecutor]:
-    with LocalExecutor(workers=1) as executor:
-        yield executor
 
 
 def judged(

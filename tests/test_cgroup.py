@@ -18,6 +18,9 @@ from codeeval.problem import Problem
 from codeeval.program import Execution, Limits, Status
 from codeeval.sandbox import Sandbox
 from codeeval.sandbox.kernel import cgroup
+from tests.support.machine import need_layers
+
+pytestmark = pytest.mark.sandbox
 
 
 def run(executor: LocalExecutor, code: str, test: str, limits: Limits) -> Execution:
@@ -33,9 +36,7 @@ def groups(executor: LocalExecutor) -> list[str]:
 @pytest.fixture
 def executor() -> Iterator[LocalExecutor]:
     with LocalExecutor(workers=1) as executor:
-        isolation = executor.describe()["isolation"]
-        if "cgroup" not in isolation["held"]:
-            pytest.skip(f"no control group can be made here: {isolation['missing']['cgroup']}")
+        need_layers(executor, "cgroup")
         yield executor
 
 

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.sandbox
+
 HERE = Path(__file__).resolve().parent
 
 #: Judges a right, a wrong and an endless program, and says what the place is like.

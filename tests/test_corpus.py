@@ -82,6 +82,7 @@ def test_the_corpus_is_complete() -> None:
     assert [row.id for row in ROWS if not re.search(rf"(def|class) {row.entry_point}\b", row.prompt)] == []
 
 
+@pytest.mark.sandbox
 @pytest.mark.slow
 @pytest.mark.parametrize("strength", [None, "same box"], ids=["default", "same box"])
 def test_right_solutions_pass_and_wrong_ones_fail(strength: str | None) -> None:

@@ -9,6 +9,8 @@ import pytest
 
 import codeeval as ce
 
+pytestmark = pytest.mark.sandbox
+
 ROW = {
     "id": "sample_0",
     "code": "def f(text, n):\n    return [text[:n], text[n:]]",

@@ -34,11 +34,7 @@ ROWS = [{"task_id": "t/0", "test": "assert f(0) == 0"}, {"task_id": "t/1", "test
 DIGEST = rows_digest(ROWS)
 
 
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Keep the user's cache directory out of it."""
-    monkeypatch.setenv("CODEEVAL_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache"
+pytestmark = pytest.mark.usefixtures("cache")
 
 
 @pytest.fixture

@@ -88,6 +88,7 @@ def snippets_by_page() -> dict[str, list[Block]]:
     return {name: found for name, found in snippets.items() if found}
 
 
+@pytest.mark.sandbox
 @pytest.mark.parametrize(("name", "snippets"), snippets_by_page().items(), ids=list(snippets_by_page()))
 def test_snippets_of_a_page_run_in_order_as_one_script(name: str, snippets: list[Block], tmp_path: Path) -> None:
     page = ROOT / name

@@ -33,11 +33,7 @@ HERE = f"{sys.version_info[0]}.{sys.version_info[1]}"
 OLD_PYTHONS = [m for m in ("3.8", "3.9", "3.10") if shutil.which(f"python{m}")]
 
 
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Keep the user's cache directory out of it."""
-    monkeypatch.setenv("CODEEVAL_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache"
+pytestmark = [pytest.mark.sandbox, pytest.mark.usefixtures("cache")]
 
 
 @pytest.fixture

@@ -17,12 +17,7 @@ from codeeval.problem_set import ProblemSet
 from codeeval.sandbox import decode_values
 from codeeval.suites import CallSuite
 
-
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Keep the user's cache directory out of it."""
-    monkeypatch.setenv("CODEEVAL_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache"
+pytestmark = [pytest.mark.sandbox, pytest.mark.usefixtures("cache")]
 
 
 def row(task_id: str, code: str, base: list[Any], plus: Any, **fields: Any) -> dict[str, Any]:

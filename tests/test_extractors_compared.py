@@ -18,6 +18,7 @@ SAMPLES = [
 ]
 
 
+@pytest.mark.sandbox
 def test_the_verdicts_that_change_are_named_with_their_code() -> None:
     found = ce.compare_extractors(SAMPLES, PROBLEMS, ["continuation", "codeeval"], progress=False)
 
@@ -41,6 +42,7 @@ def test_an_unknown_extractor_is_refused_with_the_one_that_may_be_meant() -> Non
         ce.compare_extractors(SAMPLES, PROBLEMS, ["codeeval", "evalplos"])
 
 
+@pytest.mark.sandbox
 def test_raw_text_may_be_the_path_of_a_file(tmp_path: Path) -> None:
     file = tmp_path / "raw.jsonl"
     ce.formats.write_samples(file, SAMPLES)
@@ -50,6 +52,7 @@ def test_raw_text_may_be_the_path_of_a_file(tmp_path: Path) -> None:
     assert len(found.results) == 2
 
 
+@pytest.mark.sandbox
 def test_a_solution_is_raw_text_that_stands_alone() -> None:
     rows = [{"task_id": "add/0", "solution": FENCED}, {"task_id": "add/1", "completion": "    return a + b\n"}]
 

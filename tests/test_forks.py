@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.sandbox
+
 #: Stops a thread in the import of a module or in the first use of `tempfile`, forks, and evaluates in the copy.
 #: Says how the copy ended.
 PROGRAM = """

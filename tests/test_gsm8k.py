@@ -19,6 +19,7 @@ def load(tmp_path: Path, answer: str = "2 * 900 = 1800\n#### 1,800", **options: 
     return ce.load("gsm8k", source=path, verify=False, **options)
 
 
+@pytest.mark.sandbox
 @pytest.mark.parametrize(
     ("returned", "passed"),
     [
@@ -46,6 +47,7 @@ def test_a_returned_value_counts_as_its_printed_number(tmp_path: Path, returned:
     assert attempt.passed is passed, attempt.executions["tests"].message
 
 
+@pytest.mark.sandbox
 def test_true_is_not_the_number_one(tmp_path: Path) -> None:
     problems = load(tmp_path, "#### 1")
     sample = ce.Sample(task_id="GSM8K/0", completion="def solution():\n    return True\n")
@@ -55,6 +57,7 @@ def test_true_is_not_the_number_one(tmp_path: Path) -> None:
     assert not attempt.passed
 
 
+@pytest.mark.sandbox
 @pytest.mark.parametrize(("answer", "number"), [("#### 18", 18), ("a\n#### 1,450,000", 1_450_000), ("#### -2.5", -2.5)])
 def test_the_answer_is_what_stands_after_the_last_mark(tmp_path: Path, answer: str, number: float) -> None:
     problem = load(tmp_path, answer)[0]

@@ -7,11 +7,10 @@ from collections.abc import Iterator
 import pytest
 
 import codeeval as ce
-from codeeval.errors import ToolchainMissing
 from codeeval.extract import extract
 from codeeval.languages.syntax import imports_of, imports_program, with_imports
-from codeeval.languages.toolchain import find
 from codeeval.problem import Style
+from tests.support.machine import NeedToolchain
 
 PROMPTS = {
     "cpp": "#include <cassert>  // assert\n// #include <map>\nusing namespace std;\nlong total(vector<long> v) {\n",
@@ -85,21 +84,20 @@ BODY = "    long s = 0;\n    for (long x : v) s += x;\n    return s;\n"
 CPP = "#include <cassert>\n#include <vector>\nusing namespace std;\nlong total(vector<long> v) {\n"
 
 
-def judged(problem: ce.Problem, completion: str) -> ce.Execution:
-    try:
-        find(ce.languages.get(problem.language))
-    except ToolchainMissing as error:
-        pytest.skip(str(error))
+def judged(need_toolchain: NeedToolchain, problem: ce.Problem, completion: str) -> ce.Execution:
+    need_toolchain(problem.language)
     sample = ce.Sample(task_id=problem.task_id, completion=completion)
     (attempt,) = ce.evaluate([problem], ce.RecordedSampler([sample]), extract="codeeval", cache=False, progress=False)
     return attempt.executions["tests"]
 
 
 @pytest.mark.parametrize("answer", [BODY + "}\n", f"```cpp\n{CPP.splitlines()[3]}\n{BODY}}}\nint main() {{}}\n```\n"])
-def test_tests_that_close_the_function_judge_continuations_and_whole_answers(answer: str) -> None:
+def test_tests_that_close_the_function_judge_continuations_and_whole_answers(
+    need_toolchain: NeedToolchain, answer: str
+) -> None:
     problem = ce.Problem.from_source("total/0", CPP, TESTS, "cpp", entry_point="total")
 
-    execution = judged(problem, answer)
+    execution = judged(need_toolchain, problem, answer)
 
     assert execution.passed, execution
 
@@ -143,11 +141,11 @@ def libraries() -> Iterator[object]:
 
 @pytest.mark.parametrize(("language", "prompt", "answer", "tests"), list(libraries()))
 def test_a_library_that_the_prompt_imports_and_nobody_has_is_an_infrastructure_error(
-    language: str, prompt: str, answer: str, tests: str
+    need_toolchain: NeedToolchain, language: str, prompt: str, answer: str, tests: str
 ) -> None:
     problem = ce.Problem.from_source("one/0", prompt, tests, language, entry_point="one", stop=())
 
-    execution = judged(problem, answer)
+    execution = judged(need_toolchain, problem, answer)
 
     assert execution.status is ce.Status.SANDBOX_ERROR, execution
     assert "nosuchlibrary" in execution.message
@@ -156,7 +154,7 @@ def test_a_library_that_the_prompt_imports_and_nobody_has_is_an_infrastructure_e
 
 @pytest.mark.parametrize(("language", "prompt", "answer", "tests"), list(libraries()))
 def test_a_library_that_only_the_answer_imports_is_the_answers_failure(
-    language: str, prompt: str, answer: str, tests: str
+    need_toolchain: NeedToolchain, language: str, prompt: str, answer: str, tests: str
 ) -> None:
     """The prompt imports something too, and the answer claims that it is missing."""
     missing, _, rest = prompt.partition("\n")
@@ -169,7 +167,7 @@ def test_a_library_that_only_the_answer_imports_is_the_answers_failure(
     whole = {"java": answer + "    }\n}\n", "cpp": answer + "}\n"}.get(language, answer)
     problem = ce.Problem.from_source("one/0", f"{there}\n{rest}", tests, language, entry_point="one", stop=())
 
-    execution = judged(problem, f"```{language}\n{missing}\n{rest}{whole}```\n")
+    execution = judged(need_toolchain, problem, f"```{language}\n{missing}\n{rest}{whole}```\n")
 
     assert execution.status in (ce.Status.COMPILE_ERROR, ce.Status.FAILED), execution
     assert "nosuchlibrary" in execution.message + execution.stderr

@@ -115,6 +115,7 @@ def test_deepseeks_form_has_its_system_prompt(tmp_path: Path) -> None:
     assert problem.stop[-1] == "<|EOT|>"
 
 
+@pytest.mark.sandbox
 @pytest.mark.parametrize(("task", "form"), [(task, form) for task, form, _ in PROMPTS])
 def test_the_solution_passes_and_the_bug_fails(tmp_path: Path, task: str, form: str) -> None:
     """Neither imports math: the harness' imports stand before every program."""
@@ -141,6 +142,7 @@ def test_a_description_is_asked_for_within_the_docstring_s_length(tmp_path: Path
     assert problem.style == "chat"
 
 
+@pytest.mark.sandbox
 def test_judging_a_description_is_refused_with_what_to_do(tmp_path: Path) -> None:
     problems = load(tmp_path, task="explain-describe")
     sample = ce.Sample(task_id="Python/0", completion="It squares.")
@@ -149,6 +151,7 @@ def test_judging_a_description_is_refused_with_what_to_do(tmp_path: Path) -> Non
         ce.evaluate(problems, ce.RecordedSampler([sample]), cache=False)
 
 
+@pytest.mark.sandbox
 def test_a_function_is_asked_for_from_its_description(tmp_path: Path) -> None:
     problems = load(tmp_path, task="explain-synthesize", descriptions={"Python/0": " Circle's area. And so on"})
 
@@ -418,6 +421,7 @@ def test_prompts_show_the_bug_and_end_where_a_patch_begins(tmp_path: Path, task:
     assert lines.stop == ("<BEF>", "<MSG>", "<DFF>", "<NME>", "\\ No newline at end of file", "<|endoftext|>")
 
 
+@pytest.mark.sandbox
 @pytest.mark.parametrize("form", NOTATION_FORMS)
 @pytest.mark.parametrize("task", ["fix-tests", "fix-docs"])
 def test_a_patch_that_fixes_passes_and_one_that_does_not_fails(tmp_path: Path, task: str, form: str) -> None:
@@ -433,6 +437,7 @@ def test_a_patch_that_fixes_passes_and_one_that_does_not_fails(tmp_path: Path, t
     assert "round(math.pi * r ** 2, 2)" in next(iter(results)).code
 
 
+@pytest.mark.sandbox
 @pytest.mark.parametrize("form", NOTATION_FORMS)
 def test_what_a_model_writes_after_its_patch_is_no_part_of_it(tmp_path: Path, form: str) -> None:
     problems = load(tmp_path, task="fix-tests", form=form)
@@ -442,6 +447,7 @@ def test_what_a_model_writes_after_its_patch_is_no_part_of_it(tmp_path: Path, fo
     assert all(attempt.passed for attempt in results)
 
 
+@pytest.mark.sandbox
 @pytest.mark.parametrize("form", NOTATION_FORMS)
 @pytest.mark.parametrize(
     "around",
@@ -462,6 +468,7 @@ def test_sentences_fences_and_names_of_files_around_a_patch_do_not_count(
     assert results.attempts[0].passed
 
 
+@pytest.mark.sandbox
 @pytest.mark.parametrize("form", NOTATION_FORMS)
 def test_an_answer_without_a_patch_is_told_as_such(tmp_path: Path, form: str) -> None:
     results = patched(load(tmp_path, task="fix-tests", form=form), "I would square the radius.")
@@ -481,6 +488,7 @@ def test_a_patch_that_is_far_longer_than_the_code_is_none(tmp_path: Path, form: 
     assert len(program.code) < 1000
 
 
+@pytest.mark.sandbox
 @pytest.mark.parametrize("form", NOTATION_FORMS)
 def test_a_whole_program_is_judged_as_one(tmp_path: Path, form: str) -> None:
     problems = load(tmp_path, task="fix-tests", form=form)

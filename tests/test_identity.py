@@ -20,6 +20,8 @@ from codeeval.runs.cache import VerdictCache
 from codeeval.sandbox import Sandbox
 from codeeval.sandbox.digest import code_digest
 
+pytestmark = pytest.mark.sandbox
+
 PACKAGE = Path(ce.__file__).parent
 
 

@@ -17,6 +17,7 @@ MODULES = {"analysis", "environments", "errors", "extract", "formats", "language
 HEAVY = {"datasets", "huggingface_hub", "jsonlines", "multiprocess", "numpy", "pandas", "torch", "transformers"}
 
 
+@pytest.mark.sandbox
 def test_importing_codeeval_imports_no_heavy_package() -> None:
     """A fresh interpreter, because this one has long imported them."""
     script = "import json, sys; import codeeval; print(json.dumps(sorted(sys.modules)))"
@@ -26,6 +27,7 @@ def test_importing_codeeval_imports_no_heavy_package() -> None:
     assert HEAVY.intersection(json.loads(imported.stdout)) == set()
 
 
+@pytest.mark.sandbox
 def test_importing_codeeval_prints_nothing_and_starts_no_thread() -> None:
     script = "import codeeval, threading; assert threading.active_count() == 1"
 
@@ -53,6 +55,7 @@ def test_names_are_found_where_type_checkers_are_told_that_they_are() -> None:
         assert value is (sys.modules[home or ""] if inspect.ismodule(value) else getattr(sys.modules[home or ""], name))
 
 
+@pytest.mark.sandbox
 def test_a_function_is_not_hidden_by_a_module_of_its_name() -> None:
     script = (
         "import codeeval.analysis.report, codeeval.preflight.ground_truth, codeeval as ce\n"

@@ -32,6 +32,7 @@ def test_both_sides_of_the_gap_are_the_problem_s(tmp_path: Path) -> None:
     assert (problem.prompt, problem.suffix, problem.stop) == (ROW["prompt"], ROW["suffix"], ())
 
 
+@pytest.mark.sandbox
 @pytest.mark.parametrize(("completion", "passed"), [(" * 2 for x", True), (" * 3 for x", False), ("", False)])
 def test_a_completion_is_judged_in_its_gap(tmp_path: Path, completion: str, passed: bool) -> None:
     problems = load(tmp_path, ROW)
@@ -43,6 +44,7 @@ def test_a_completion_is_judged_in_its_gap(tmp_path: Path, completion: str, pass
     assert attempt.passed is passed
 
 
+@pytest.mark.sandbox
 def test_a_gap_with_nothing_in_it_is_solved_by_nothing(tmp_path: Path) -> None:
     row = ROW | {"prompt": f"{ROW['prompt']} * 2 for x", "canonical_solution": ""}
 

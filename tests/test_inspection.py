@@ -76,6 +76,7 @@ def test_tests_that_are_data_are_written_as_such(tmp_path: Path) -> None:
     assert (folder / "ground_truth.py").read_text() == "def h(x): return 5"
 
 
+@pytest.mark.sandbox
 def test_a_run_directory_and_another_tools_file_are_read(tmp_path: Path) -> None:
     rows = [{"task_id": "Set/0", "completion": "    return x\n"}]
     with ce.LocalExecutor(workers=1) as executor:

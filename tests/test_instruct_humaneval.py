@@ -30,6 +30,7 @@ def load(tmp_path: Path, row: dict[str, str] = ROW, **options: object) -> ce.Pro
     return ce.load("instruct-humaneval", source=path, **options)
 
 
+@pytest.mark.sandbox
 def test_an_answer_continues_the_context(tmp_path: Path) -> None:
     problems = load(tmp_path)
 
@@ -41,6 +42,7 @@ def test_an_answer_continues_the_context(tmp_path: Path) -> None:
     assert attempt.passed
 
 
+@pytest.mark.sandbox
 def test_without_context_a_whole_function_gets_the_context_s_imports(tmp_path: Path) -> None:
     problems = load(tmp_path, context=False)
 

@@ -15,6 +15,8 @@ from codeeval.results.table import results_table
 from codeeval.sandbox.setup import Setup
 from codeeval.testing import FakeExecutor
 
+pytestmark = pytest.mark.sandbox
+
 
 class NamesItsPython(FakeExecutor):
     """An executor that says which interpreter it would use."""

@@ -8,7 +8,6 @@ import pickle
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +20,7 @@ from codeeval.languages.syntax import main_type
 from codeeval.languages.toolchain import fill, find
 from codeeval.program import Check, CheckKind, Execution, Limits, Program, Status, Strength
 from codeeval.sandbox.worker import Worker
+from tests.support.machine import NeedToolchain
 
 
 class Bad(NamedTuple):
@@ -109,29 +109,12 @@ BAD = {
 }
 
 
-@pytest.fixture(scope="module")
-def executor() -> Iterator[ce.LocalExecutor]:
-    with ce.LocalExecutor(workers=1) as executor:
-        yield executor
-
-
 @pytest.fixture(scope="module", params=list(BAD))
-def language(request: pytest.FixtureRequest) -> Language:
+def language(need_toolchain: NeedToolchain, request: pytest.FixtureRequest) -> Language:
     """Each language whose tools are found, or that must be found."""
     record = ce.languages.get(request.param)
-    need(request, record)
+    need_toolchain(record)
     return record
-
-
-def need(request: pytest.FixtureRequest, record: Language) -> None:
-    """Skip where a language's tools are not found, and fail where they must be."""
-    required = request.config.getoption("--languages").split(",")
-    try:
-        find(record)
-    except ToolchainMissing as error:
-        if record.name in required:
-            pytest.fail(f"--languages={','.join(required)} wants it, but {error}")
-        pytest.skip(str(error))
 
 
 def program(language: Language, source: str, **limits: float) -> Program:
@@ -242,9 +225,9 @@ OCAML = Language(
 )
 
 
-def test_a_language_of_ones_own_is_one_record(request: pytest.FixtureRequest) -> None:
+def test_a_language_of_ones_own_is_one_record(need_toolchain: NeedToolchain) -> None:
     """What the how-to page says, with a language that is not among ours."""
-    need(request, OCAML)
+    need_toolchain(OCAML)
     problem = ce.Problem.from_source(
         "add/0", "let add a b =\n", "let () = assert (add 1 2 = 3)", OCAML, canonical_solution="  a + b\n", sealed=True
     )
@@ -307,6 +290,7 @@ def test_names_of_languages_are_given_once() -> None:
     assert len(every) == len(set(every))
 
 
+@pytest.mark.sandbox
 def test_a_tool_outside_of_the_system_brings_what_it_was_installed_with(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -393,6 +377,7 @@ def test_doctor_tells_what_works_what_is_broken_and_what_is_missing(executor: ce
         assert all(word in shown for word in ("Shell", "works", "Broken", "Gone", "missing", "shell 1"))
 
 
+@pytest.mark.sandbox
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
@@ -446,9 +431,9 @@ def test_a_wrong_answer_in_bash_fails_sealed_tests_too(executor: ce.LocalExecuto
     ],
 )
 def test_what_closes_a_function_is_cut_only_where_the_tests_bring_it(
-    request: pytest.FixtureRequest, executor: ce.LocalExecutor, name: str, prompt: str, body: str, tests: str
+    need_toolchain: NeedToolchain, executor: ce.LocalExecutor, name: str, prompt: str, body: str, tests: str
 ) -> None:
-    need(request, ce.languages.get(name))
+    need_toolchain(name)
     problem = ce.Problem.from_source("add/0", prompt, tests, name)
     sampler = ce.RecordedSampler([{"task_id": "add/0", "completion": body}])
 
@@ -458,10 +443,10 @@ def test_what_closes_a_function_is_cut_only_where_the_tests_bring_it(
 
 
 def test_ruby_is_sealed_behind_what_its_tests_do_at_the_end(
-    request: pytest.FixtureRequest, executor: ce.LocalExecutor
+    need_toolchain: NeedToolchain, executor: ce.LocalExecutor
 ) -> None:
     """Test::Unit runs them when the program ends; a candidate that leaves there has not been through them."""
-    need(request, ce.languages.get("ruby"))
+    need_toolchain("ruby")
     tests = (
         "require 'test/unit'\nclass TestAdd < Test::Unit::TestCase\n"
         "  def test_add\n    assert_equal(3, add(1, 2))\n  end\nend\n"
@@ -476,6 +461,7 @@ def test_ruby_is_sealed_behind_what_its_tests_do_at_the_end(
     assert statuses == ["passed", "early_exit", "failed"]
 
 
+@pytest.mark.sandbox
 def test_a_right_program_passes_without_an_epilogue_where_the_language_has_none() -> None:
     language = broken_language(epilogue="", self_test=SelfTest(passing="exit 0", wrong="false", broken="("))
 
@@ -484,6 +470,7 @@ def test_a_right_program_passes_without_an_epilogue_where_the_language_has_none(
     assert (found.state, found.message) == ("works", "")
 
 
+@pytest.mark.sandbox
 def test_doctor_says_what_to_look_at_and_names_packages_where_one_may_be_missing() -> None:
     def message(**tests: str) -> str:
         programs = {"passing": "true", "wrong": "false", "broken": "("} | tests
@@ -624,6 +611,7 @@ def test_doctor_says_which_records_were_never_tried(executor: ce.LocalExecutor) 
     assert "works, unverified" in repr(found)
 
 
+@pytest.mark.sandbox
 def test_a_language_whose_self_test_fails_is_never_scored() -> None:
     """A broken toolchain would otherwise be a model that solves nothing."""
     wrong = SelfTest(passing="true", wrong="true", broken="(")
@@ -637,6 +625,7 @@ def test_a_language_whose_self_test_fails_is_never_scored() -> None:
         ce.evaluate(ce.ProblemSet([problem]), ce.CanonicalSampler(), executor)
 
 
+@pytest.mark.sandbox
 def test_a_toolchain_that_breaks_in_a_job_is_our_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tool = tmp_path / "bin" / "shell"
     tool.parent.mkdir()
@@ -655,6 +644,7 @@ def test_a_toolchain_that_breaks_in_a_job_is_our_fault(tmp_path: Path, monkeypat
     assert "No such file" in after.message
 
 
+@pytest.mark.sandbox
 def test_a_program_that_plays_a_broken_toolchain_fails() -> None:
     """What breaks is not scored, so a program must not be able to look like it."""
     ending = Ending(fault="cannot open shared object", compile_stderr="[Ss]yntax error")
@@ -667,6 +657,7 @@ def test_a_program_that_plays_a_broken_toolchain_fails() -> None:
     assert "cannot open shared object" in execution.message
 
 
+@pytest.mark.sandbox
 def test_a_source_that_crashes_its_compiler_does_not_compile() -> None:
     build = ("{sh}", "-c", 'grep -q CRASH "$0" && kill -SEGV $$; cp "$0" out/program', "{main}")
     language = broken_language(
@@ -680,6 +671,7 @@ def test_a_source_that_crashes_its_compiler_does_not_compile() -> None:
     assert "died of SIGSEGV" in execution.message
 
 
+@pytest.mark.sandbox
 def test_a_compiler_that_is_kept_from_working_does_not_time_a_program_out(tmp_path: Path) -> None:
     """It waits for what never comes, and uses no time: once, for a program's own doing shows again."""
     marker = tmp_path / "waited"
@@ -725,6 +717,7 @@ class Problem {
 """
 
 
+@pytest.mark.sandbox
 def test_csharp_reads_no_machine_config_and_says_what_it_would_say_with_one(tmp_path: Path) -> None:
     """It costs a failed assertion more than all the rest; libraries are still found by mono's other settings."""
     language = get("csharp")
@@ -773,6 +766,7 @@ def test_variables_that_name_an_absent_library_are_not_set() -> None:
     assert {name: value for name, value in env.items() if name != "PATH"} == {"THERE": "/dev/null/x", "PLAIN": "{box}"}
 
 
+@pytest.mark.sandbox
 def test_output_beyond_what_is_kept_is_no_pass_where_a_text_could_fail_it() -> None:
     quiet = broken_language(ending=Ending(failed_stderr="FAILED", compile_stderr="Syntax error|syntax error"))
     flood = "i=0; while [ $i -lt 3000 ]; do echo xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx >&2; i=$((i+1)); done\n"
@@ -786,6 +780,7 @@ def test_output_beyond_what_is_kept_is_no_pass_where_a_text_could_fail_it() -> N
     assert flooded.truncated
 
 
+@pytest.mark.sandbox
 def test_stdin_reaches_the_program() -> None:
     language = broken_language()
     reading = dataclasses.replace(program(language, 'read line; [ "$line" = hello ]'), stdin="hello\n")
@@ -794,6 +789,7 @@ def test_stdin_reaches_the_program() -> None:
         assert executor.run(reading).status is Status.PASSED
 
 
+@pytest.mark.sandbox
 def test_programs_in_several_languages_share_an_executor() -> None:
     language = broken_language()
     plain = Program(files={"main.py": "x = 1\n"}, main="main.py")
@@ -805,6 +801,7 @@ def test_programs_in_several_languages_share_an_executor() -> None:
     assert [executions[i].status.value for i in range(4)] == ["passed", "passed", "passed", "failed"]
 
 
+@pytest.mark.sandbox
 def test_workers_for_other_paths_replace_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A toolchain outside of the system's directories needs workers that can read it, but not more workers."""
     tool = tmp_path / "tools" / "bin" / "shell"
@@ -839,6 +836,7 @@ def test_an_unknown_language_is_said_to_be_unknown(executor: ce.LocalExecutor) -
     assert "no language 'klingon'" in execution.message
 
 
+@pytest.mark.sandbox
 def test_without_a_pid_namespace_nothing_is_run() -> None:
     """Its processes could not all be stopped."""
     sandbox = ce.Sandbox(layers=tuple(name for name in ce.Sandbox().layers if name != "pid"))
@@ -905,9 +903,9 @@ WHOLE_PROGRAMS = {
 
 @pytest.mark.parametrize("language", WHOLE_PROGRAMS)
 def test_whole_programs_may_be_called_as_their_authors_call_them(
-    request: pytest.FixtureRequest, executor: ce.LocalExecutor, language: str
+    need_toolchain: NeedToolchain, executor: ce.LocalExecutor, language: str
 ) -> None:
-    need(request, ce.languages.get(language))
+    need_toolchain(language)
     suite = ce.StdioSuite.of([("3", "6"), ("5", "10")])
     wrong = ce.StdioSuite.of([("3", "7")])
     limits = ce.languages.get(language).run_limits
@@ -943,6 +941,7 @@ def test_a_command_that_names_what_is_not_there_is_refused() -> None:
         broken_language(run=("{sh}", "{mian}"))
 
 
+@pytest.mark.sandbox
 def test_a_toolchain_that_was_mended_works_at_the_next_look(tmp_path: Path) -> None:
     """The tool is the same file with the same time; what is broken lies elsewhere."""
     shell = tmp_path / "shell"
@@ -963,6 +962,7 @@ def test_a_diagnosis_is_found_by_any_name_of_its_language() -> None:
     assert ce.languages.doctor(["sh"])["sh"].language.name == "bash"
 
 
+@pytest.mark.sandbox
 def test_a_program_is_built_once_for_all_its_inputs() -> None:
     script = 'grep -q "exit 3" "$0" && exit 1; cp "$0" out/program; date +%N > out/when'
     language = broken_language(

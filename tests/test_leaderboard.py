@@ -69,6 +69,7 @@ def test_a_folder_of_bigcodebench_files_gives_both_splits_and_their_average(tmp_
     }
 
 
+@pytest.mark.sandbox
 def test_run_directories_say_their_model_and_split_in_the_manifest(tmp_path: Path) -> None:
     problems = ce.ProblemSet(
         [ce.Problem.from_test(f"t/{i}", "def f():\n", "assert f() == 1", "f") for i in range(2)], name="ours"

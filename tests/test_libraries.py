@@ -17,6 +17,8 @@ from codeeval.sandbox import Sandbox
 from codeeval.sandbox.setup import Setup
 from codeeval.sandbox.worker import Worker
 
+pytestmark = pytest.mark.sandbox
+
 
 @pytest.mark.parametrize("language", ["cpp", "go", "java", "javascript", "rust"])
 def test_toolchain_with_libraries_works_or_says_what_to_install(language: str) -> None:

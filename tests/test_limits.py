@@ -13,12 +13,11 @@ from pathlib import Path
 import pytest
 
 import codeeval as ce
-from codeeval.errors import ToolchainMissing
 from codeeval.executors.local import LocalExecutor
-from codeeval.languages.toolchain import find
 from codeeval.program import Execution, Limits, Program, Status, Strength
 from codeeval.runs.cache import VerdictCache
 from codeeval.sandbox.kernel import rlimits
+from tests.support.machine import NeedToolchain
 
 DEPTH = 120_000
 #: A search this deep takes some 30 MB of stack.
@@ -125,24 +124,11 @@ def stack_of_caller(n_bytes: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_STACK, (soft, hard))
 
 
-@pytest.fixture(scope="module")
-def executor() -> Iterator[LocalExecutor]:
-    with LocalExecutor(workers=1) as executor:
-        yield executor
-
-
 def program(code: str, stdin: str, stdout: str, language: str = "python", limits: Limits | None = None) -> Program:
     limits = limits or (Limits() if language == "python" else ce.languages.get(language).run_limits)
     suite = ce.StdioSuite.of([(stdin, stdout)])
     problem = ce.Problem(task_id="t/0", prompt="", language=language, suites={"tests": suite}, limits=limits)
     return suite.program(code, problem=problem, limits=limits)
-
-
-def need(language: str) -> None:
-    try:
-        find(ce.languages.get(language))
-    except ToolchainMissing as error:
-        pytest.skip(str(error))
 
 
 def outcome(execution: Execution) -> tuple[Status, str]:
@@ -153,8 +139,10 @@ PASSED = (Status.PASSED, "")
 
 
 @pytest.mark.parametrize("language", DEEP)
-def test_a_compiled_program_recurses_as_deeply_as_in_contests(executor: LocalExecutor, language: str) -> None:
-    need(language)
+def test_a_compiled_program_recurses_as_deeply_as_in_contests(
+    need_toolchain: NeedToolchain, executor: LocalExecutor, language: str
+) -> None:
+    need_toolchain(language)
 
     execution = executor.run(program(DEEP[language], f"{DEPTH}\n", f"{DEPTH}\n", language))
 
@@ -162,16 +150,18 @@ def test_a_compiled_program_recurses_as_deeply_as_in_contests(executor: LocalExe
 
 
 @pytest.mark.parametrize("language", THREADS)
-def test_a_large_stack_of_the_main_thread_leaves_room_for_other_threads(executor: LocalExecutor, language: str) -> None:
-    need(language)
+def test_a_large_stack_of_the_main_thread_leaves_room_for_other_threads(
+    need_toolchain: NeedToolchain, executor: LocalExecutor, language: str
+) -> None:
+    need_toolchain(language)
 
     execution = executor.run(program(THREADS[language], "", "40\n", language))
 
     assert outcome(execution) == PASSED
 
 
-def test_a_runtime_finds_all_of_the_stack(executor: LocalExecutor) -> None:
-    need("d")
+def test_a_runtime_finds_all_of_the_stack(need_toolchain: NeedToolchain, executor: LocalExecutor) -> None:
+    need_toolchain("d")
 
     execution = executor.run(program(COLLECTED, "", "1999000\n", "d"))
 
@@ -179,8 +169,8 @@ def test_a_runtime_finds_all_of_the_stack(executor: LocalExecutor) -> None:
 
 
 @pytest.mark.parametrize("mib", [1, 8, 64, -1], ids=["1MiB", "8MiB", "64MiB", "unlimited"])
-def test_the_stack_of_the_caller_changes_no_verdict(mib: int) -> None:
-    need("cpp")
+def test_the_stack_of_the_caller_changes_no_verdict(need_toolchain: NeedToolchain, mib: int) -> None:
+    need_toolchain("cpp")
     endless = DEEP["cpp"].replace("n == 0 ?", "n == 2 ?")
     programs = [
         program(DEEP["cpp"], f"{DEPTH}\n", f"{DEPTH}\n", "cpp"),
@@ -200,9 +190,9 @@ def test_the_stack_of_the_caller_changes_no_verdict(mib: int) -> None:
     assert found[-1].stdout == "256\n"
 
 
-def test_a_stack_limit_of_the_caller_is_no_part_of_a_verdict(tmp_path: Path) -> None:
+def test_a_stack_limit_of_the_caller_is_no_part_of_a_verdict(need_toolchain: NeedToolchain, tmp_path: Path) -> None:
     """A verdict that was found under 8 MiB holds without a limit, for it was not found under 8 MiB."""
-    need("cpp")
+    need_toolchain("cpp")
     suite = ce.StdioSuite.of([(f"{DEPTH}\n", f"{DEPTH}\n")])
     deep = ce.Problem(task_id="t/0", prompt="", style="completion", language="cpp", suites={"tests": suite})
     sample = ce.Sample(task_id="t/0", completion=DEEP["cpp"])
@@ -220,8 +210,8 @@ def test_a_stack_limit_of_the_caller_is_no_part_of_a_verdict(tmp_path: Path) -> 
     assert identities[0] == identities[1]
 
 
-def test_the_stack_is_a_limit_of_the_problem(executor: LocalExecutor) -> None:
-    need("cpp")
+def test_the_stack_is_a_limit_of_the_problem(need_toolchain: NeedToolchain, executor: LocalExecutor) -> None:
+    need_toolchain("cpp")
     little = dataclasses.replace(ce.languages.get("cpp").run_limits, stack_bytes=16 << 20)
     too_large = dataclasses.replace(little, stack_bytes=1 << 30, memory_bytes=64 << 20)
 
@@ -232,6 +222,7 @@ def test_the_stack_is_a_limit_of_the_problem(executor: LocalExecutor) -> None:
     assert outcome(asked) == PASSED
 
 
+@pytest.mark.sandbox
 def test_a_stack_that_the_caller_may_not_give_is_no_verdict() -> None:
     """A hard limit can't be raised: the program would crash where it passes elsewhere."""
     code = (
@@ -394,9 +385,9 @@ QUOTED = "Sure, here is the code\n#include <new>\n#include <iostream>\nint main(
     ids=["prose", "#error", "stdout", "stderr", "crash", "thrown", "taken"],
 )
 def test_memory_is_to_blame_only_where_the_program_ended_for_want_of_it(
-    executor: LocalExecutor, code: str, status: str
+    need_toolchain: NeedToolchain, executor: LocalExecutor, code: str, status: str
 ) -> None:
-    need("cpp")
+    need_toolchain("cpp")
 
     assert executor.run(program(code, "", "7\n", "cpp")).status == status
 

@@ -16,7 +16,7 @@ import textwrap
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,9 @@ from codeeval.executors.machine import available_cores, available_memory
 from codeeval.problem import Problem
 from codeeval.program import Check, CheckKind, Execution, Limits, Program, Status, Strength
 from codeeval.sandbox import LAYERS, Sandbox
+from tests.support import programs
+from tests.support.programs import in_order
+from tests.support.waiting import is_running, wait_until
 
 ROOT = Path(__file__).parent.parent
 LIMITS = Limits(cpu_s=1.0, wall_s=10.0, memory_bytes=1 << 30)
@@ -39,29 +42,7 @@ SLEEP = "import time\ndef f(x):\n    time.sleep(60)\n"
 def program(
     code: str = GOOD, test: str = "assert f(1) == 2", strength: Strength = Strength.SPLIT, limits: Limits = LIMITS
 ) -> Program:
-    problem = Problem.from_test("local/0", "", test, "f", strength=strength, limits=limits)
-    return problem.suites["tests"].program(code, problem=problem, limits=limits)
-
-
-def in_order(executions: Iterable[tuple[int, Execution]]) -> list[Execution]:
-    return [execution for _, execution in sorted(executions, key=lambda pair: pair[0])]
-
-
-def wait_until(holds: Callable[[], bool], within_s: float = 15.0) -> bool:
-    """Poll for something that another process does."""
-    deadline = time.monotonic() + within_s
-    while not holds():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
-
-
-def is_running(pid: int) -> bool:
-    try:
-        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return False
+    return programs.program(code, test, strength, limits=limits)
 
 
 def children(pid: int) -> list[int]:
@@ -79,11 +60,7 @@ def work_directories() -> set[str]:
     return {name for name in os.listdir(tempfile.gettempdir()) if name.startswith("codeeval-")}
 
 
-@pytest.fixture(autouse=True)
-def _own_temporary_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep apart what these tests leave from what others on this machine do."""
-    monkeypatch.setattr(tempfile, "tempdir", os.fspath(tmp_path))
-    monkeypatch.setenv("TMPDIR", os.fspath(tmp_path))
+pytestmark = [pytest.mark.sandbox, pytest.mark.usefixtures("own_temporary_directory")]
 
 
 @pytest.fixture
@@ -428,7 +405,7 @@ def test_a_copy_that_outlives_the_original_does_not_keep_its_workers_alive() -> 
     done = call(body)
     judge, copy = json.loads(done.stdout)
     try:
-        assert wait_until(lambda: not is_running(judge), 5)
+        assert wait_until(lambda: not is_running(judge))
         assert is_running(copy)
     finally:
         os.kill(copy, signal.SIGKILL)
@@ -458,8 +435,8 @@ def test_nothing_is_left_when_the_caller_is_killed(layers: tuple[str, ...], code
     caller.wait()
     caller.stdout.close()
 
-    assert wait_until(lambda: not any(map(is_running, pids)), 5)
-    assert wait_until(lambda: work_directories() <= before, 5)
+    assert wait_until(lambda: not any(map(is_running, pids)))
+    assert wait_until(lambda: work_directories() <= before)
 
 
 def test_tests_that_compute_notice_that_the_caller_is_gone() -> None:
@@ -478,7 +455,7 @@ def test_tests_that_compute_notice_that_the_caller_is_gone() -> None:
     caller.wait()
     caller.stdout.close()
 
-    assert wait_until(lambda: not any(map(is_running, pids)), 5)
+    assert wait_until(lambda: not any(map(is_running, pids)))
 
 
 @pytest.mark.parametrize("victim", ["pid", "zygote_pid"])

@@ -91,6 +91,7 @@ def test_a_shot_never_shows_the_task_that_is_asked(tmp_path: Path) -> None:
     assert "return x + 5" in problem.prompt
 
 
+@pytest.mark.sandbox
 def test_the_examples_of_a_few_shot_prompt_are_not_part_of_the_program(tmp_path: Path) -> None:
     problem = load(tmp_path, [row(i) for i in range(1, 12)], shots=3)[0]
     sample = ce.Sample(task_id=problem.task_id, completion="def add11(x): return x + 11\n[DONE]\n\nYou are")
@@ -129,6 +130,7 @@ def test_a_row_whose_tests_call_nothing_of_its_solution_is_refused_by_name(tmp_p
         load(tmp_path, [row(11, test_list=["assert f()"])])
 
 
+@pytest.mark.sandbox
 def test_set_up_code_imports_and_challenge_tests_are_run(tmp_path: Path) -> None:
     full = row(11, test_setup_code="start = 7", challenge_test_list=["assert add11(start) == 18"])
     sanitized = sanitized_row(11, test_imports=["import math"], test_list=["assert add11(math.ceil(0.5)) == 12"])
@@ -145,6 +147,7 @@ def test_set_up_code_imports_and_challenge_tests_are_run(tmp_path: Path) -> None
     assert results.attempts[0].passed
 
 
+@pytest.mark.sandbox
 def test_tests_with_a_class_of_the_solution_s_are_judged_in_its_box(tmp_path: Path) -> None:
     code = "class Pair:\n    def __init__(self, a): self.a = a\ndef first(pair): return pair.a"
     problems = load(tmp_path, [row(601, code=code, test_list=["assert first(Pair(3)) == 3"])], split="train")

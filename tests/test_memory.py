@@ -81,6 +81,7 @@ ctypes.CDLL(None).pthread_exit(None)
 """
 
 
+@pytest.mark.sandbox
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="there is no /proc")
 def test_memory_is_seen_where_the_first_thread_has_ended() -> None:
     with subprocess.Popen([sys.executable, "-c", LEADERLESS], stdout=subprocess.PIPE) as process:

@@ -24,26 +24,9 @@ from codeeval.metrics import (
 from codeeval.program import Execution, Status, TestResult
 from codeeval.results import Results
 from codeeval.sample import Attempt, Sample
+from tests.support.estimates import exact, results_of
 
 COUNTS = st.integers(0, 60).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n)))
-
-
-def results_of(*statuses_by_problem: list[Status], suite: str = "tests") -> Results:
-    """Build results with one list of statuses per problem."""
-    attempts = [
-        Attempt(
-            sample=Sample(task_id=f"t/{row}", completion="", index=index),
-            code="",
-            executions={suite: Execution(status=status)},
-        )
-        for row, statuses in enumerate(statuses_by_problem)
-        for index, status in enumerate(statuses)
-    ]
-    return Results(manifest={}, task_ids=[f"t/{row}" for row in range(len(statuses_by_problem))], attempts=attempts)
-
-
-def exact(n: int, c: int, k: int) -> Fraction:
-    return 1 - Fraction(math.comb(n - c, k), math.comb(n, k))
 
 
 class TestPassAtK:

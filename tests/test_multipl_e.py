@@ -229,6 +229,7 @@ def statuses(problems: ce.ProblemSet, completions: list[str], **options: Any) ->
     return [attempt.executions["tests"].status for attempt in results]
 
 
+@pytest.mark.sandbox
 def test_continuations_in_bash_are_judged(tmp_path: Path) -> None:
     completions = ["\n    echo $(($1 + $2))\n}\n", "\n    echo $(($1 - $2))\n}\n", "\n    if (; then\n}\n"]
 
@@ -239,6 +240,7 @@ def test_continuations_in_bash_are_judged(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.sandbox
 def test_chat_answers_in_bash_are_judged(tmp_path: Path) -> None:
     right = "```bash\n#!/bin/bash\nadd() {\n    echo $(($1 + $2))\n}\n\nadd 1 2\n```"
     exits = "```bash\nadd() {\n    echo $(($1 + $2))\n}\n\necho $(add 1 2)\nexit 1\n```"  # an example, taken off
@@ -250,6 +252,7 @@ def test_chat_answers_in_bash_are_judged(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.sandbox
 def test_javascript_that_prints_fails_under_the_rules_of_qwen_alone(tmp_path: Path) -> None:
     completions = ["    console.log(x);\n    return x + y;\n}\n", "    return x + y;\n}\n"]
 
@@ -407,6 +410,7 @@ SEALED: dict[str, tuple[dict[str, Any], str, str]] = {
 }
 
 
+@pytest.mark.sandbox
 @pytest.mark.parametrize("language", SEALED)
 def test_what_leaves_before_its_tests_passes_by_the_originals_rule_and_not_sealed(
     tmp_path: Path, language: str

@@ -53,6 +53,7 @@ def html_of(cell: Any) -> str:
     return "".join(output.get("data", {}).get("text/html", "") for output in cell.outputs)
 
 
+@pytest.mark.sandbox
 def test_results_on_the_last_line_of_a_cell_render_as_a_table(executed_cells: list[Any]) -> None:
     tables = [html for cell in executed_cells if "<table" in (html := html_of(cell))]
 

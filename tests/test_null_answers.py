@@ -9,17 +9,13 @@ import pytest
 
 import codeeval as ce
 from codeeval.errors import ToolchainMissing
-from codeeval.executors import LocalExecutor
 from codeeval.program import Execution, Program, Status
 from codeeval.testing import FakeExecutor
 
 HEAD = 'def f(x):\n    """Do something."""\n'
 
 
-@pytest.fixture(scope="module")
-def executor() -> Any:
-    with LocalExecutor(workers=2) as executor:
-        yield executor
+pytestmark = pytest.mark.executor(workers=2)
 
 
 def remarks(executor: ce.Executor, *problems: ce.Problem) -> dict[str, list[str]]:
@@ -141,6 +137,7 @@ def test_what_cannot_be_judged_is_said() -> None:
     }
 
 
+@pytest.mark.sandbox
 def test_lint_runs_null_answers_and_names_them_behind_the_other_remarks() -> None:
     problems = ce.ProblemSet([ce.Problem.from_test("hole", HEAD, "assert f(1) != 5", "f")])
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 import codeeval as ce
-from codeeval.errors import ToolchainMissing
 from codeeval.executors.local import LocalExecutor
-from codeeval.languages.toolchain import find
 from codeeval.program import Execution, Status
+from tests.support.machine import NeedToolchain
 
 #: Language → prompt, tests, a whole answer with the name `add`, another type for its argument.
 PROBLEMS = {
@@ -68,18 +65,9 @@ PROBLEMS = {
 }
 
 
-@pytest.fixture(scope="module")
-def executor() -> Iterator[LocalExecutor]:
-    with LocalExecutor(workers=1) as executor:
-        yield executor
-
-
 @pytest.fixture(params=PROBLEMS)
-def language(request: pytest.FixtureRequest) -> str:
-    try:
-        find(ce.languages.get(request.param))
-    except ToolchainMissing as error:
-        pytest.skip(str(error))
+def language(need_toolchain: NeedToolchain, request: pytest.FixtureRequest) -> str:
+    need_toolchain(request.param)
     return str(request.param)
 
 

@@ -8,7 +8,6 @@ module and the tests are another.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import pytest
@@ -16,6 +15,8 @@ import pytest
 import codeeval as ce
 from codeeval import Status
 from codeeval.executors.local import LocalExecutor
+
+pytestmark = pytest.mark.sandbox
 
 LIMITS = ce.Limits(cpu_s=5.0, wall_s=20.0)
 
@@ -315,12 +316,6 @@ CASES = {
         "def f(): return [[1], []]",
     ),
 }
-
-
-@pytest.fixture(scope="module")
-def executor() -> Iterator[LocalExecutor]:
-    with LocalExecutor(workers=1) as executor:
-        yield executor
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -134,6 +134,7 @@ def test_the_caption_says_n_problems_and_what_was_not_judged(name: str) -> None:
     assert "n = 3–4 × PARTIAL 2/3 problems, 5 not judged" in said
 
 
+@pytest.mark.sandbox
 def test_pyplot_is_neither_needed_nor_imported() -> None:
     script = (
         "import sys, codeeval as ce\nfrom codeeval import plots\n"

@@ -6,7 +6,6 @@ from __future__ import annotations
 import dataclasses
 import re
 import textwrap
-from collections.abc import Iterator
 from types import MappingProxyType
 
 import pytest
@@ -68,12 +67,6 @@ def program(code: str, tests: str, *, prefetch: bool = True) -> ce.Program:
     assert made.check is not None
     parameters = {name: value for name, value in made.check.parameters.items() if name != "prefetch"}
     return dataclasses.replace(made, check=dataclasses.replace(made.check, parameters=MappingProxyType(parameters)))
-
-
-@pytest.fixture(scope="module")
-def executor() -> Iterator[ce.LocalExecutor]:
-    with ce.LocalExecutor(workers=1) as executor:
-        yield executor
 
 
 @pytest.mark.parametrize("tests", TESTS.values(), ids=TESTS)

@@ -12,6 +12,8 @@ import codeeval as ce
 from codeeval.errors import SandboxError
 from codeeval.preflight.preloading import ImportCost, Preload, preload_for
 
+pytestmark = pytest.mark.sandbox
+
 
 def problem(imports: str, number: int = 0) -> ce.Problem:
     return ce.Problem.from_test(

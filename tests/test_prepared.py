@@ -31,6 +31,7 @@ BODY = "int main() {{ std::vector<int> v({n}); return v.size() == {n} ? 0 : 1; }
 FIRST = 3
 
 needs_gcc = pytest.mark.skipif(shutil.which("g++") is None, reason="g++ is not installed")
+pytestmark = pytest.mark.toolchain
 
 
 @pytest.fixture
@@ -107,6 +108,7 @@ def test_program_that_does_not_begin_with_the_header_is_given_none() -> None:
     assert CPP.part("#define vector list\n" + BEGIN) is None
 
 
+@pytest.mark.sandbox
 @needs_gcc
 @pytest.mark.slow
 def test_every_name_that_the_common_header_lacks_is_known(tmp_path: Path) -> None:

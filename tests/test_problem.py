@@ -20,6 +20,7 @@ def add(task_id: str = "add/0", **options: Any) -> Problem:
     return Problem.from_test(task_id, "def add(a, b):\n", "assert add(1, 2) == 3", "add", **options)
 
 
+@pytest.mark.sandbox
 def test_cases_are_judged_by_the_values_that_come_out() -> None:
     problem = Problem.from_io(
         "p", "", [((1, 2), 3), (("a", "b"), "ab"), ((float("inf"), 1), float("inf")), (((1,), (2,)), (1, 2))], "add"

@@ -35,6 +35,7 @@ def test_the_prompt_shows_the_bug_and_asks_for_the_program(problems: ce.ProblemS
     )
 
 
+@pytest.mark.sandbox
 def test_the_repaired_program_passes_and_the_buggy_one_fails(problems: ce.ProblemSet) -> None:
     """Its tests hand over nodes of a class of their own, so they are judged in the candidate's box."""
     answers = [f"{ROW['solution']}\n\n### Another\nprogram", problems[0].metadata["buggy_program"]]

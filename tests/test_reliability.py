@@ -25,26 +25,11 @@ from codeeval.metrics import (
     pass_at_k,
     pass_pow_k,
 )
-from codeeval.program import Execution, Status
-from codeeval.results import Results
-from codeeval.sample import Attempt, Sample
+from codeeval.program import Status
+from tests.support.estimates import results_of
 
 P, F = Status.PASSED, Status.FAILED
 SMALL = [(n, c, k) for n in range(1, 11) for c in range(n + 1) for k in range(1, n + 1)]
-
-
-def results_of(*statuses_by_problem: list[Status], suite: str = "tests") -> Results:
-    """Build results with one list of statuses per problem."""
-    attempts = [
-        Attempt(
-            sample=Sample(task_id=f"t/{row}", completion="", index=index),
-            code="",
-            executions={suite: Execution(status=status)},
-        )
-        for row, statuses in enumerate(statuses_by_problem)
-        for index, status in enumerate(statuses)
-    ]
-    return Results(manifest={}, task_ids=[f"t/{row}" for row in range(len(statuses_by_problem))], attempts=attempts)
 
 
 def passes_in_every_draw(n: int, c: int, k: int) -> list[int]:

@@ -148,6 +148,7 @@ def test_an_attempt_keeps_its_reruns_in_a_pickle() -> None:
     assert pickle.loads(pickle.dumps(results.attempts[0])).is_flaky
 
 
+@pytest.mark.sandbox
 def test_a_test_that_looks_at_the_process_is_found_flaky_by_the_real_executor() -> None:
     # The clock's lowest digits stand for timing: of 20 runs all alike has a chance of 2 in a million.
     test = "import time\nassert add(1, 2) == 3 and time.monotonic_ns() // 1000 % 2"

@@ -15,6 +15,8 @@ import codeeval as ce
 from codeeval.sandbox import GUARANTEES, LAYERS, Report, Sandbox, report
 from codeeval.sandbox.guarantees import report_on
 
+pytestmark = pytest.mark.sandbox
+
 EVERYTHING = tuple(LAYERS)
 
 

@@ -7,14 +7,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import codeeval as ce
 from codeeval.errors import SamplingError, WorkerLost
+from tests.support.waiting import is_running, wait_until
 
 PROBLEMS = [
     ce.Problem.from_test(f"add/{i}", "def add(a, b):\n", "assert add(1, 2) == 3", "add", metadata={"i": i})
@@ -23,6 +22,7 @@ PROBLEMS = [
 ROWS = [{"task_id": f"add/{i % 7}", "completion": f"    return a + b  # {i}\n"} for i in range(300)]
 
 
+@pytest.mark.sandbox
 @pytest.mark.parametrize("workers", [1, 2])
 def test_rows_come_back_in_their_order(workers: int) -> None:
     found = ce.sanitize(ROWS, PROBLEMS, workers=workers)
@@ -31,6 +31,7 @@ def test_rows_come_back_in_their_order(workers: int) -> None:
     assert ["def add(a, b):\n" + row["completion"] for row in ROWS] == [row["solution"] for row in found]
 
 
+@pytest.mark.sandbox
 def test_lambdas_and_closures_run_in_workers() -> None:
     mark = "# mine"
 
@@ -42,11 +43,13 @@ def test_lambdas_and_closures_run_in_workers() -> None:
     assert str(os.getpid()) not in pids
 
 
+@pytest.mark.sandbox
 def test_an_extractor_that_raises_is_named_with_the_sample() -> None:
     with pytest.raises(ValueError, match=r"<lambda> failed on add/\d, sample 0: ZeroDivisionError"):
         ce.sanitize(ROWS, PROBLEMS, extractor=lambda s, p: str(1 / 0), workers=2)
 
 
+@pytest.mark.sandbox
 def test_a_worker_that_dies_is_told_with_its_samples() -> None:
     def extractor(sample: ce.Sample, problem: ce.Problem) -> str:
         os._exit(3)
@@ -55,6 +58,7 @@ def test_a_worker_that_dies_is_told_with_its_samples() -> None:
         ce.sanitize(ROWS, PROBLEMS, extractor=extractor, workers=2)
 
 
+@pytest.mark.sandbox
 def test_workers_in_an_endless_loop_die_with_a_caller_that_is_killed(tmp_path: Path) -> None:
     script = (
         "import codeeval as ce, os, pathlib\n"
@@ -78,22 +82,7 @@ def test_workers_in_an_endless_loop_die_with_a_caller_that_is_killed(tmp_path: P
             os.kill(pid, signal.SIGKILL)
 
 
-def is_running(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
-def wait_until(is_so: Callable[[], bool], within_s: float = 60) -> bool:
-    deadline = time.monotonic() + within_s
-    while not is_so():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
-
-
+@pytest.mark.sandbox
 def test_a_script_on_stdin_without_a_main_guard_sanitizes_in_parallel() -> None:
     script = (
         "import codeeval as ce\n"

@@ -72,6 +72,7 @@ def test_numbers_that_there_are_not_are_refused(numbers: Any) -> None:
         forget([[0], [1]], numbers)
 
 
+@pytest.mark.sandbox
 def test_thousands_of_calls_whose_answers_are_kept_are_judged_in_their_time() -> None:
     tests = "kept = []\nfor i in range(3000):\n    x = [i]\n    kept += [f(x)]\n    x += [1]\nassert kept[9]"
     problem = ce.Problem.from_test("t/0", "def f(x):\n", tests, "f")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import pytest
@@ -252,12 +251,6 @@ WRONG = {
         "import copy\nv = copy.copy(f(1))\nassert list(v) == [1]", "def f(n): yield n"
     ),
 }
-
-
-@pytest.fixture(scope="module")
-def executor() -> Iterator[LocalExecutor]:
-    with LocalExecutor(workers=1) as executor:
-        yield executor
 
 
 def judge(executor: LocalExecutor, case: Case, strength: Strength | None = None) -> Execution:

@@ -544,6 +544,7 @@ def result_of(program: str, *args: object) -> tuple[int, str]:
     return process.returncode, output
 
 
+@pytest.mark.sandbox
 @pytest.mark.parametrize("mode", ["write", "time"])
 def test_a_run_that_is_killed_again_and_again_ends_as_an_undisturbed_one(tmp_path: Path, mode: str) -> None:
     points = random.Random(7 if mode == "write" else 8)
@@ -568,6 +569,7 @@ def test_a_run_that_is_killed_again_and_again_ends_as_an_undisturbed_one(tmp_pat
 # --- a full disk -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sandbox
 @pytest.mark.parametrize("limit", [3000, 3001, 4000, 5000])
 def test_a_full_disk_keeps_what_is_written_and_poisons_nothing(tmp_path: Path, limit: int) -> None:
     """The limit on a file's size stands for the disk: the write is cut short, then refused."""
@@ -627,6 +629,7 @@ def test_a_second_run_on_the_same_directory_is_refused(tmp_path: Path) -> None:
     assert run(tmp_path, sampler=Reentrant(tmp_path)).counts()[0].tolist() == [3, 3, 3]
 
 
+@pytest.mark.sandbox
 def test_a_second_process_on_the_same_directory_is_refused_and_a_dead_one_is_no_hindrance(tmp_path: Path) -> None:
     program = """
         def wait(program):

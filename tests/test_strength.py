@@ -153,6 +153,7 @@ def test_a_row_tells_a_promise_where_one_was_made(check: dict[str, object] | Non
     assert told_strength(check) == row
 
 
+@pytest.mark.sandbox
 def test_every_execution_tells_its_strength_and_the_promise(problems: ce.ProblemSet) -> None:
     results = ce.evaluate(problems, ce.CanonicalSampler(), cache=False, progress=False)
 
@@ -161,6 +162,7 @@ def test_every_execution_tells_its_strength_and_the_promise(problems: ce.Problem
     assert results.strength_counts() == dict.fromkeys(STANDINGS, 1)
 
 
+@pytest.mark.sandbox
 @pytest.mark.parametrize("code", ["def add(a, b): return 0", "def add(", "raise SystemExit(0)", "while True: pass"])
 def test_failures_tell_it_too(code: str) -> None:
     promised = problem("p", promised=True)
@@ -174,6 +176,7 @@ def test_failures_tell_it_too(code: str) -> None:
     assert execution.standing == "split (promised)"
 
 
+@pytest.mark.sandbox
 def test_infrastructure_errors_tell_it_too() -> None:
     promised = problem("p", promised=True)
     limits = ce.Limits(network="host")  # which this executor gives to nobody
@@ -189,6 +192,7 @@ def test_infrastructure_errors_tell_it_too() -> None:
 # --- what results show
 
 
+@pytest.mark.sandbox
 def test_results_card_and_rows_show_a_promise_apart_from_a_proof(problems: ce.ProblemSet, tmp_path: Path) -> None:
     results = ce.evaluate(problems, ce.CanonicalSampler(), cache=False, progress=False, out=tmp_path / "run")
     read = ce.load_results(tmp_path / "run")
@@ -202,6 +206,7 @@ def test_results_card_and_rows_show_a_promise_apart_from_a_proof(problems: ce.Pr
         assert found.to_dict()["strength"] == dict.fromkeys(STANDINGS, 1)
 
 
+@pytest.mark.sandbox
 def test_scores_break_down_by_strength(problems: ce.ProblemSet) -> None:
     results = ce.evaluate(
         problems, ce.CanonicalSampler(), cache=False, progress=False, metrics=[ByTag(PassAtK(1), "strength")]

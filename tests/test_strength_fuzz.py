@@ -6,7 +6,6 @@ import os
 import random
 import sys
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,10 +26,7 @@ N_CANDIDATES = 4
 MODES = {"split": "plain", "replay": "replay", "same-box": "plain"}
 
 
-@pytest.fixture(scope="module")
-def executor() -> Iterator[ce.LocalExecutor]:
-    with ce.LocalExecutor(workers=1, preload=["numpy"]) as executor:
-        yield executor
+pytestmark = pytest.mark.executor(preload=["numpy"])
 
 
 def drawn(mode: str, seed: int, executor: ce.LocalExecutor, oracle: Oracle) -> list[Difference]:
@@ -126,6 +122,7 @@ ORACLES = {
 }
 
 
+@pytest.mark.sandbox
 @pytest.mark.parametrize(("tests", "code", "plain", "replay"), ORACLES.values(), ids=ORACLES)
 def test_the_oracles_say_what_plain_python_does(tests: str, code: str, plain: bool, replay: bool | None) -> None:
     case = Case(tests=tests, entry_point="f", canonical="import math")
@@ -135,6 +132,7 @@ def test_the_oracles_say_what_plain_python_does(tests: str, code: str, plain: bo
     assert (plain, said[1] if replay is None else replay) == said
 
 
+@pytest.mark.sandbox
 def test_an_entry_point_named_check_meets_a_test_of_that_name() -> None:
     case = Case(tests="def check(candidate):\n    assert candidate(1) == 1", entry_point="check")
     with Oracle(mode="plain") as oracle:

@@ -155,6 +155,7 @@ ODD = "class Odd(Exception):\n    pass\ndef f(x):\n    # Raises Odd.\n"
 RAISES = "try:\n  f(1)\nexcept Odd:\n  pass\nelse:\n  assert False\n"
 
 
+@pytest.mark.sandbox
 @pytest.mark.parametrize("is_known", [False, True])
 @pytest.mark.parametrize(
     ("prompt", "answer", "test", "entry_point"),
@@ -236,6 +237,7 @@ def test_tests_that_would_fail_every_candidate_are_refused(test: str, hint: str)
         suite(test)
 
 
+@pytest.mark.sandbox
 @pytest.mark.parametrize(
     "test",
     [
@@ -334,6 +336,7 @@ assert "codeeval.suites.proof" in sys.modules, "never proven"
 """
 
 
+@pytest.mark.sandbox
 def test_tests_that_are_judged_in_the_same_box_by_request_are_proven_only_when_somebody_asks_why() -> None:
     subprocess.run([sys.executable, "-c", JUDGED_WITHOUT_A_PROOF], check=True)
 
@@ -370,6 +373,7 @@ def test_tests_that_run_are_accepted(test: str) -> None:
     assert suite(test).entry_point == "f"
 
 
+@pytest.mark.sandbox
 def test_tests_that_need_an_object_of_the_candidates_say_how_to_get_it() -> None:
     problem = Problem.from_test("t", "def f():\n", "assert f().x == 1", "f", strength="split")
     code = "import types\ndef f():\n    return types.SimpleNamespace(x=1)\n"

@@ -60,6 +60,7 @@ def test_tensorboards_own_reader_agrees(tmp_path: Path) -> None:
     assert [(e.step, e.value) for e in reader.Scalars("codeeval/pass_1")] == [(100, 0.25)]
 
 
+@pytest.mark.sandbox
 @pytest.mark.filterwarnings("ignore")  # theirs
 def test_wandb_keeps_a_run_offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wandb = pytest.importorskip("wandb", reason="wandb is an extra")
@@ -81,6 +82,7 @@ def test_wandb_keeps_a_run_offline(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert list(tmp_path.rglob("*.wandb"))
 
 
+@pytest.mark.sandbox
 @pytest.mark.filterwarnings("ignore")  # theirs
 def test_wandb_run_that_was_started_here_is_finished_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("wandb", reason="wandb is an extra")

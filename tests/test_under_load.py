@@ -15,6 +15,8 @@ from codeeval.problem import Problem
 from codeeval.program import Execution, Limits, Status
 from codeeval.sandbox.kernel import tree
 
+pytestmark = pytest.mark.sandbox
+
 #: CPU seconds that the honest program needs; its wall-clock limit is little more.
 BURN = "import time\ndef f():\n    while time.process_time() < {s}:\n        pass\n    return 1\n"
 SLEEP = "import time\ndef f():\n    time.sleep(60)\n"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 import codeeval as ce
@@ -45,10 +43,7 @@ NAMES = ("TestCases.test_empty", "TestCases.test_patched", "TestCases.test_sum")
 QUICK = Limits(cpu_s=2.0, wall_s=20.0)
 
 
-@pytest.fixture(scope="module")
-def executor() -> Iterator[LocalExecutor]:
-    with LocalExecutor(workers=1, preload=["unittest.mock"]) as executor:
-        yield executor
+pytestmark = pytest.mark.executor(preload=["unittest.mock"])
 
 
 def judge(
@@ -235,6 +230,7 @@ def test_a_memory_error_in_a_test_is_memory_exceeded(executor: LocalExecutor) ->
     assert execution.status is Status.MEMORY_EXCEEDED
 
 
+@pytest.mark.sandbox
 def test_servers_and_processes_run_in_a_network_of_their_own() -> None:
     tests = """
 import socket, subprocess, sys, threading, unittest

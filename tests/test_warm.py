@@ -20,6 +20,8 @@ from codeeval.languages.warm import HEADERS, SERVICES, recipe
 from codeeval.languages.warm.headers import begins_with
 from codeeval.program import Check, CheckKind, Program, Status, Strength
 
+pytestmark = pytest.mark.toolchain
+
 LANGUAGES = ("csharp", "java", "typescript")
 LIMITS = {"cpu_s": 60.0, "wall_s": 200.0}
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unittest
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -20,10 +19,7 @@ from codeeval.suites import UnittestSuite
 HEAD = "import unittest\nfrom unittest.mock import patch\nclass T(unittest.TestCase):\n  def test_a(self):\n    "
 
 
-@pytest.fixture(scope="module")
-def executor() -> Iterator[LocalExecutor]:
-    with LocalExecutor(workers=1, preload=["unittest.mock", "decimal", "fractions", "datetime"]) as executor:
-        yield executor
+pytestmark = pytest.mark.executor(preload=["unittest.mock", "decimal", "fractions", "datetime"])
 
 
 def judge(executor: LocalExecutor, body: str, code: str = "def f(x=None): return x\n") -> Execution:

@@ -17,6 +17,8 @@ import tempfile
 import time
 from typing import IO, Any
 
+import pytest
+
 from codeeval.executors.pool import Job, PooledExecutor, WorkerGone
 from codeeval.program import Check, CheckKind, Execution, Limits, Program, Strength
 from codeeval.testing import check_executor
@@ -110,6 +112,7 @@ class FarExecutor(PooledExecutor):
         return f"far {sys.version}"
 
 
+@pytest.mark.sandbox
 def test_workers_in_another_place_keep_the_promises() -> None:
     check_executor(lambda: FarExecutor(workers=2))
 

@@ -46,6 +46,7 @@ EXECUTORS: dict[str, Callable[[], Executor]] = {
 }
 
 
+@pytest.mark.sandbox
 @pytest.mark.parametrize("name", EXECUTORS)
 def test_executors_keep_their_promises(name: str) -> None:
     # Memory is bounded by layers.
@@ -54,6 +55,7 @@ def test_executors_keep_their_promises(name: str) -> None:
     check_executor(EXECUTORS[name], only=kept)
 
 
+@pytest.mark.sandbox
 def test_an_executor_with_another_interpreter_keeps_its_promises() -> None:
     python = other_interpreter()
     if python is None:

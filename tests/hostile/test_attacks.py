@@ -6,16 +6,17 @@ be true. Those that say `split` or `same_box` alone make sense for that strength
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 import pytest
 
 from codeeval.executors.local import LocalExecutor
-from codeeval.problem import Problem
-from codeeval.program import Limits, Program, Status, Strength
-from codeeval.sandbox import Sandbox
+from codeeval.program import Limits, Status, Strength
+from tests.support import attacks, programs
+from tests.support.attacks import try_attack
+from tests.support.programs import in_order
 
 F, X, T, M = Status.FAILED, Status.EARLY_EXIT, Status.TIMED_OUT, Status.MEMORY_EXCEEDED
 CRASHED, OUTPUT, TAMPERED = Status.CRASHED, Status.OUTPUT_EXCEEDED, Status.TAMPERED
@@ -24,19 +25,7 @@ IDLE = Limits(cpu_s=0.5, wall_s=0.5, memory_bytes=512 << 20)
 BUSY = Limits(cpu_s=4.0, wall_s=20.0, memory_bytes=512 << 20)
 
 
-@dataclass(frozen=True)
-class Attack:
-    must: str
-    "What must be true."
-    code: str
-    ends: tuple[Status, ...]
-    "The statuses that it may end with."
-    test: str = "assert f(1) == 2"
-    strengths: tuple[Strength, ...] = (Strength.SPLIT, Strength.SAME_BOX)
-    layers: tuple[str, ...] = ()
-    "Layers without which it is not tried, for the machine's sake."
-    limits: Limits = field(default=LIMITS)
-
+Attack = functools.partial(attacks.Attack, limits=LIMITS)
 
 split, same_box = (Strength.SPLIT,), (Strength.SAME_BOX,)
 
@@ -681,16 +670,10 @@ LEFTOVERS = {
 }
 
 
-def program(code: str, test: str, strength: Strength, limits: Limits = LIMITS) -> Program:
-    problem = Problem.from_test("hostile/0", "", test, "f", strength=strength, limits=limits)
-    return problem.suites["tests"].program(code, problem=problem, limits=limits)
+program = functools.partial(programs.program, limits=LIMITS)
 
 
-@pytest.fixture(scope="module", params=["all layers", "no layers"])
-def executor(request: pytest.FixtureRequest) -> Iterator[LocalExecutor]:
-    sandbox = Sandbox() if request.param == "all layers" else Sandbox(layers=("rlimits",))
-    with LocalExecutor(workers=1, sandbox=sandbox) as executor:
-        yield executor
+pytestmark = [pytest.mark.sandbox, pytest.mark.executor(layers=["all layers", "no layers"])]
 
 
 def cases() -> Iterator[tuple[str, Strength]]:
@@ -703,25 +686,12 @@ def cases() -> Iterator[tuple[str, Strength]]:
 def test_an_attack_never_passes_and_disturbs_nobody(executor: LocalExecutor, name: str, strength: Strength) -> None:
     attack = ATTACKS[name]
     held = executor.describe()["isolation"]["held"]
-    lacking = [layer for layer in attack.layers if layer not in held]
-    if lacking:
-        pytest.skip(f"not tried without the layers {lacking}")
     if "pid" not in held and (strength is Strength.SAME_BOX or T in attack.ends):
         pytest.skip("no matter of layers: tried once, for the time that it takes")
-    good = program("def f(x): return 2", "assert f(1) == 2", Strength.SPLIT)
 
-    execution, after = [
-        e for _, e in sorted(executor.execute([program(attack.code, attack.test, strength, attack.limits), good]))
-    ]
+    execution = try_attack(executor, attack, attack.program(strength), program("def f(x): return 2"))
 
-    assert execution.status in attack.ends, (attack.must, execution)
-    assert not execution.passed
     assert execution.strength is strength
-    assert len(execution.message) < 3000
-    assert len(execution.stdout) <= LIMITS.stdout_bytes
-    assert len(execution.stderr) <= LIMITS.stdout_bytes + 20_000
-    assert after.passed, after
-    assert not os.path.exists("/tmp/codeeval-was-here")
 
 
 @pytest.mark.parametrize("name", LEFTOVERS)
@@ -730,7 +700,7 @@ def test_the_next_program_sees_nothing_of_the_last(executor: LocalExecutor, name
     nosy = "import os\nmode = os.stat('.').st_mode & 0o777\ndef f(x): return (mode ^ 0o700, os.listdir('.'))"
     codes = [LEFTOVERS[name] + "\ndef f(x): return 2", nosy]
 
-    executions = [e for _, e in sorted(executor.execute(program(code, test, Strength.SPLIT) for code in codes))]
+    executions = in_order(executor.execute(program(code, test, Strength.SPLIT) for code in codes))
 
     assert executions[0].status is Status.FAILED, executions[0]
     assert executions[1].passed, executions[1]
@@ -750,9 +720,9 @@ def test_the_next_program_sees_no_system_v_objects_of_the_last(kind: str, proces
             pytest.skip("not tried without an ipc namespace")
 
         codes = [code % "0o1666", code % "0", code % "0"]
-        executions = [
-            e for _, e in sorted(executor.execute(program(c, "assert not f(1)", Strength.SPLIT, limits) for c in codes))
-        ]
+        executions = in_order(
+            executor.execute(program(c, "assert not f(1)", Strength.SPLIT, limits=limits) for c in codes)
+        )
 
     assert executions[0].passed == (processes == 1)
     assert executions[1].passed
@@ -765,14 +735,14 @@ def test_tests_made_endless_by_an_answer_end_as_a_time_out() -> None:
     limits = Limits(cpu_s=0.5, wall_s=0.5)
     patient = "while True:\n  try:\n    f(1)\n    while True: pass\n  except BaseException:\n    pass"
     programs = [
-        program("def f(x): return 10**12", "assert sum(range(f(1))) == 2", Strength.SPLIT, limits),
-        program("def f(x): return 2", patient, Strength.SPLIT, limits),
-        program("def f(x): return 10**9", "import time\ntime.sleep(f(1))", Strength.SPLIT, limits),
+        program("def f(x): return 10**12", "assert sum(range(f(1))) == 2", Strength.SPLIT, limits=limits),
+        program("def f(x): return 2", patient, Strength.SPLIT, limits=limits),
+        program("def f(x): return 10**9", "import time\ntime.sleep(f(1))", Strength.SPLIT, limits=limits),
         *[program("def f(x): return 2", "assert f(1) == 2", Strength.SPLIT)] * 3,
     ]
 
     with LocalExecutor(workers=3) as executor:
-        executions = [e for _, e in sorted(executor.execute(programs))]
+        executions = in_order(executor.execute(programs))
 
     assert [e.status for e in executions] == [T, T, T, *[Status.PASSED] * 3]
     assert all(e.message.startswith("judge: ") for e in executions[:3])

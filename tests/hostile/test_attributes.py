@@ -21,6 +21,8 @@ import codeeval as ce
 from codeeval.sandbox import Sandbox
 from codeeval.sandbox.kernel import attributes
 
+pytestmark = pytest.mark.sandbox
+
 #: What an ordinary container leaves of the layers.
 PRIVILEGE_FREE = ("rlimits", "landlock", "capabilities", "seccomp")
 

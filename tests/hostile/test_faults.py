@@ -13,7 +13,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -26,24 +25,21 @@ import codeeval as ce
 from codeeval.errors import SandboxError, WorkerLost
 from codeeval.executors.local import LocalExecutor
 from codeeval.problem import Problem
-from codeeval.program import Execution, Limits, Program, Status, Strength
+from codeeval.program import Execution, Limits, Program, Status
 from codeeval.sandbox import LAYERS, Sandbox
 from codeeval.sandbox.wire import orders
+from tests.support import programs
 
 ROOT = Path(__file__).parents[2]
 LIMITS = Limits(cpu_s=1.0, wall_s=10.0, memory_bytes=512 << 20)
 GOOD = "def f(x): return x + 1"
 
 
-def program(code: str = GOOD, limits: Limits = LIMITS) -> Program:
-    problem = Problem.from_test("fault/0", "", "assert f(1) == 2", "f", strength=Strength.SPLIT, limits=limits)
-    return problem.suites["tests"].program(code, problem=problem, limits=limits)
+def program(code: str = GOOD) -> Program:
+    return programs.program(code, limits=LIMITS)
 
 
-@pytest.fixture(autouse=True)
-def _own_temporary_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", os.fspath(tmp_path))
-    monkeypatch.setenv("TMPDIR", os.fspath(tmp_path))
+pytestmark = [pytest.mark.sandbox, pytest.mark.usefixtures("own_temporary_directory")]
 
 
 # ------------------------------------------------------------------------------------------------ the worker's messages

@@ -5,19 +5,23 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import socket
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 import pytest
 
 from codeeval.executors.local import LocalExecutor
-from codeeval.problem import Problem
-from codeeval.program import Limits, Program, Status, Strength
+from codeeval.program import Limits, Status
 from codeeval.sandbox import Sandbox
+from tests.support import attacks, programs
+from tests.support.attacks import try_attack
+from tests.support.machine import need_layers
+from tests.support.programs import in_order
+
+pytestmark = pytest.mark.sandbox
 
 F, X, T, M = Status.FAILED, Status.EARLY_EXIT, Status.TIMED_OUT, Status.MEMORY_EXCEEDED
 CRASHED, OUTPUT, COMPILE = Status.CRASHED, Status.OUTPUT_EXCEEDED, Status.COMPILE_ERROR
@@ -42,16 +46,7 @@ def call(*arguments):
 """
 
 
-@dataclass(frozen=True)
-class Attack:
-    must: str
-    "What must be true."
-    code: str
-    ends: tuple[Status, ...] = (F,)
-    layers: tuple[str, ...] = ()
-    "Layers without which it is not tried."
-    limits: Limits = LIMITS
-
+Attack = functools.partial(attacks.Attack, limits=LIMITS)
 
 ATTACKS = {
     # ---------------------------------------------------------------- the kernel
@@ -384,54 +379,28 @@ ATTACKS = {
 }
 
 
-def program(code: str, test: str = "assert f(1) == 2", limits: Limits = LIMITS) -> Program:
-    problem = Problem.from_test("machine/0", "", test, "f", strength=Strength.SPLIT, limits=limits)
-    return problem.suites["tests"].program(code, problem=problem, limits=limits)
+program = functools.partial(programs.program, limits=LIMITS)
 
 
 def test_no_program_is_blamed_for_memory_that_comes_back_late(executor: LocalExecutor) -> None:
     """Tables of a killed program's pages are freed after it is gone; what runs meanwhile must not be ended for them."""
-    need(executor, "cgroup")
+    need_layers(executor, "cgroup")
     attack = ATTACKS["page_tables"]
 
     for _ in range(6):
         executions = executor.execute(
             [program(attack.code, limits=attack.limits), *(program(f"def f(x): return 2  # {i}") for i in range(4))]
         )
-        greedy, *others = [execution for _, execution in sorted(executions, key=lambda pair: pair[0])]
+        greedy, *others = in_order(executions)
         assert greedy.status in attack.ends, greedy
         assert [other.message for other in others if not other.passed] == []
-
-
-def layers_of(executor: LocalExecutor) -> set[str]:
-    return set(executor.describe()["isolation"]["held"])
-
-
-def need(executor: LocalExecutor, *layers: str) -> None:
-    if lacking := set(layers) - layers_of(executor):
-        pytest.skip(f"not tried without the layers {sorted(lacking)}")
-
-
-@pytest.fixture(scope="module")
-def executor() -> Iterator[LocalExecutor]:
-    with LocalExecutor(workers=1) as executor:
-        yield executor
 
 
 @pytest.mark.parametrize("name", ATTACKS)
 def test_an_attack_on_the_machine_does_not_come_through(executor: LocalExecutor, name: str) -> None:
     attack = ATTACKS[name]
-    need(executor, *attack.layers)
 
-    execution, after = [
-        e
-        for _, e in sorted(
-            executor.execute([program(attack.code, limits=attack.limits), program("def f(x): return 2")])
-        )
-    ]
-
-    assert execution.status in attack.ends, (attack.must, execution)
-    assert after.passed, after
+    try_attack(executor, attack, attack.program(), program("def f(x): return 2"))
 
 
 def test_two_boxes_at_the_same_time_see_nothing_of_each_other() -> None:
@@ -445,7 +414,7 @@ def test_two_boxes_at_the_same_time_see_nothing_of_each_other() -> None:
         "  return sorted(seen - {'codeeval-%d' % ME}), others"
     )
     with LocalExecutor(workers=2) as executor:
-        need(executor, "root", "proc")
+        need_layers(executor, "root", "proc")
         programs = [program(f"ME = {me}\n{code}", "assert f(1) == ([], [])") for me in range(2)]
 
         executions = [e for _, e in executor.execute(programs)]
@@ -475,7 +444,7 @@ def test_what_the_caller_has_in_its_environment_and_its_memory_stays_there(monke
 
 @pytest.mark.parametrize("network", ["none", "loopback"])
 def test_a_service_of_the_machine_is_not_reached(executor: LocalExecutor, network: Literal["none", "loopback"]) -> None:
-    need(executor, "net", "seccomp")
+    need_layers(executor, "net", "seccomp")
     with socket.create_server(("127.0.0.1", 0)) as server, socket.socket(socket.AF_UNIX) as abstract:
         abstract.bind(b"\0codeeval-%d" % os.getpid())
         abstract.listen()

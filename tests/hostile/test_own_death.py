@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import os
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
 from codeeval.executors.local import LocalExecutor
-from codeeval.problem import Problem
-from codeeval.program import Limits, Program, Status, Strength
-from codeeval.sandbox import Sandbox
+from codeeval.program import Limits, Status, Strength
+from tests.support import programs
+from tests.support.machine import layers_of
 
 LIMITS = Limits(cpu_s=1.0, wall_s=3.0, memory_bytes=512 << 20)
 
@@ -42,20 +42,10 @@ DEATHS = {
 }
 
 
-def has_pid_layer(executor: LocalExecutor) -> bool:
-    return "pid" in executor.describe()["isolation"]["held"]
+program = functools.partial(programs.program, limits=LIMITS)
 
 
-def program(code: str, limits: Limits = LIMITS, strength: Strength = Strength.SPLIT) -> Program:
-    problem = Problem.from_test("death/0", "", "assert f(1) == 2", "f", strength=strength, limits=limits)
-    return problem.suites["tests"].program(code, problem=problem, limits=limits)
-
-
-@pytest.fixture(scope="module", params=["all layers", "no layers"])
-def executor(request: pytest.FixtureRequest) -> Iterator[LocalExecutor]:
-    sandbox = Sandbox() if request.param == "all layers" else Sandbox(layers=("rlimits",))
-    with LocalExecutor(workers=1, sandbox=sandbox) as executor:
-        yield executor
+pytestmark = pytest.mark.executor(layers=["all layers", "no layers"])
 
 
 @pytest.mark.parametrize("strength", [Strength.SPLIT, Strength.SAME_BOX], ids=str)
@@ -74,9 +64,9 @@ def test_a_program_that_ends_itself_has_the_status_that_a_user_expects(
 def test_so_has_one_that_may_have_several_processes(
     executor: LocalExecutor, code: str, status: Status, says: str
 ) -> None:
-    if not has_pid_layer(executor):
+    if "pid" not in layers_of(executor):
         pytest.skip("more than one process needs the layer pid")
-    execution = executor.run(program(f"def f(x):\n  {code}", replace(LIMITS, processes=4)))
+    execution = executor.run(program(f"def f(x):\n  {code}", limits=replace(LIMITS, processes=4)))
 
     assert execution.status is status, execution
     assert says in execution.message, execution
@@ -98,7 +88,7 @@ def test_a_program_sees_the_default_handlers_and_its_own_work(executor: LocalExe
 
 def test_a_program_with_processes_has_no_orphans_to_wait_for(executor: LocalExecutor) -> None:
     """Its first process would get them: `wait` would give it children that it has never had, and they would pile up."""
-    if not has_pid_layer(executor):
+    if "pid" not in layers_of(executor):
         pytest.skip("more than one process needs the layer pid")
     code = """\
 import os, time
@@ -123,7 +113,7 @@ def f(x):
         return 2 if os.getpid() != 1 and "Z" not in states else (os.getpid(), states)
 """
 
-    execution = executor.run(program(code, replace(LIMITS, processes=32)))
+    execution = executor.run(program(code, limits=replace(LIMITS, processes=32)))
 
     assert execution.passed, execution
 
@@ -143,11 +133,11 @@ ATTACKS_ON_THE_FIRST = {
 
 @pytest.mark.parametrize("attack", ATTACKS_ON_THE_FIRST.values(), ids=ATTACKS_ON_THE_FIRST)
 def test_a_program_does_nothing_to_the_first_process_of_its_box(executor: LocalExecutor, attack: str) -> None:
-    if not has_pid_layer(executor):
+    if "pid" not in layers_of(executor):
         pytest.skip("more than one process needs the layer pid")
     code = f"import os, signal\ntry: {attack}\nexcept (OSError, IndexError): pass\ndef f(x): os._exit(7)"
 
-    execution = executor.run(program(code, replace(LIMITS, processes=4)))
+    execution = executor.run(program(code, limits=replace(LIMITS, processes=4)))
 
     assert (execution.status, execution.message) == (EXIT, "exited with code 7 before its tests were through"), (
         execution
@@ -157,13 +147,13 @@ def test_a_program_does_nothing_to_the_first_process_of_its_box(executor: LocalE
 @pytest.mark.parametrize("depth", [1, 2], ids=["child", "orphan"])
 def test_processes_that_a_program_leaves_behind_end_with_it(executor: LocalExecutor, depth: int) -> None:
     """One that sleeps past the verdict would hold the pipe's end, and write to it, when it woke."""
-    if not has_pid_layer(executor):
+    if "pid" not in layers_of(executor):
         pytest.skip("more than one process needs the layer pid")
     fork = "if os.fork() == 0:\n  " + ("if os.fork(): os._exit(0)\n  " if depth == 2 else "")
     code = "import os, time\n" + fork + "os.setsid()\n  time.sleep(60)\n  os._exit(0)\ndef f(x): return 2"
     many = Limits(cpu_s=1.0, wall_s=3.0, memory_bytes=512 << 20, processes=8)
 
-    execution = executor.run(program(code, many))
+    execution = executor.run(program(code, limits=many))
 
     assert execution.passed, execution
     assert execution.wall_s < many.wall_s

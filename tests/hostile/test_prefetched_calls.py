@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
 
 import pytest
 
 from codeeval.executors.local import LocalExecutor
 from codeeval.problem import Problem
-from codeeval.program import Execution, Limits, Program, Strength
+from codeeval.program import Execution, Limits, Strength
+from tests.support import programs
 
 LIMITS = Limits(cpu_s=1.0, wall_s=3.0, memory_bytes=512 << 20)
 TESTS = "assert f(1) == 2\nassert f(5) == 6\nassert f(9) == 10"
@@ -72,21 +73,13 @@ ATTACKS = {
 }
 
 
-def program(code: str, tests: str) -> Program:
-    problem = Problem.from_test("hostile/0", "", tests, "f", strength=Strength.SPLIT, limits=LIMITS)
-    return problem.suites["tests"].program(code, problem=problem, limits=LIMITS)
+program = functools.partial(programs.program, limits=LIMITS)
 
 
 def after_an_honest_one(executor: LocalExecutor, honest: str, attack: str, tests: str) -> Execution:
     for _ in range(2):
         assert executor.run(program(honest, tests)).passed
     return executor.run(program(attack, tests))
-
-
-@pytest.fixture(scope="module")
-def executor() -> Iterator[LocalExecutor]:
-    with LocalExecutor(workers=1) as executor:
-        yield executor
 
 
 @pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS)

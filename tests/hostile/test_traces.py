@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 
 import pytest
 
 from codeeval.executors.local import LocalExecutor
 from codeeval.problem import Problem
 from codeeval.program import Execution, Limits, Status, Strength
-from codeeval.sandbox import Sandbox
 
 LIMITS = Limits(cpu_s=2.0, wall_s=10.0, memory_bytes=256 << 20)
-PLACES = {
-    "all layers": Sandbox(),
-    "no namespaces": Sandbox(layers=("rlimits", "landlock", "capabilities", "seccomp")),
-    "no layers": Sandbox(layers=("rlimits",)),
-}
 
-
-@pytest.fixture(scope="module", params=PLACES)
-def executor(request: pytest.FixtureRequest) -> Iterator[LocalExecutor]:
-    with LocalExecutor(workers=1, sandbox=PLACES[request.param]) as executor:
-        yield executor
+pytestmark = pytest.mark.executor(layers=["all layers", "no namespaces", "no layers"])
 
 
 def run(executor: LocalExecutor, code: str, limits: Limits = LIMITS) -> Execution:

@@ -6,15 +6,16 @@ threat model says what is not promised.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import functools
 
 import pytest
 
 import codeeval as ce
 from codeeval.executors.local import LocalExecutor
-from codeeval.program import Limits, Status
+from codeeval.program import Limits, Program, Status
 from codeeval.suites import UnittestSuite
+from tests.support import attacks
+from tests.support.attacks import try_attack
 
 TESTS = """
 import unittest
@@ -29,14 +30,7 @@ LIMITS = Limits(cpu_s=1.0, wall_s=10.0)
 F, X, T = Status.FAILED, Status.EARLY_EXIT, Status.TAMPERED
 
 
-@dataclass(frozen=True)
-class Attack:
-    must: str
-    "What must be true."
-    code: str
-    ends: tuple[Status, ...]
-    tests: str = TESTS
-
+Attack = functools.partial(attacks.Attack, test=TESTS, limits=LIMITS)
 
 ATTACKS = {
     # ---------------------------------------------------------------- null answers
@@ -88,7 +82,7 @@ ATTACKS = {
         "functions that tests define can not be replaced",
         "def task_func(x):\n  globals()['is_right'] = lambda *a: True\n  return 0",
         (T,),
-        "import unittest\ndef is_right(x, y): return x == y\nclass TestCases(unittest.TestCase):\n"
+        test="import unittest\ndef is_right(x, y): return x == y\nclass TestCases(unittest.TestCase):\n"
         "  def test_a(self):\n    answer = task_func(1)\n    self.assertTrue(is_right(answer, 2))\n",
     ),
     # ---------------------------------------------------------------- unittest
@@ -157,7 +151,7 @@ ATTACKS = {
         "from unittest import mock\nmock.NonCallableMock.assert_called_once = lambda *a: None\n"
         "def task_func(x): return 0",
         (T,),
-        "import unittest\nfrom unittest.mock import patch\nclass TestCases(unittest.TestCase):\n"
+        test="import unittest\nfrom unittest.mock import patch\nclass TestCases(unittest.TestCase):\n"
         "  @patch('os.getcwd')\n  def test_a(self, getcwd):\n    task_func(1)\n    getcwd.assert_called_once()\n",
     ),
     "build_class_replaced": Attack(
@@ -194,7 +188,7 @@ ATTACKS = {
         "also inside a list",
         "class Y:\n  def __eq__(self, other): return True\ndef task_func(x): return [Y()]",
         (T,),
-        "import unittest\nclass TestCases(unittest.TestCase):\n"
+        test="import unittest\nclass TestCases(unittest.TestCase):\n"
         "  def test_a(self): self.assertEqual(task_func(1), [2])\n",
     ),
     # ---------------------------------------------------------------- what an assertion calls, for a moment only
@@ -329,7 +323,7 @@ ATTACKS = {
         "def task_func(x):\n  for name in list(globals()):\n    if 'codeeval' in name:\n"
         "      globals()[name] = lambda *a: True\n  return x + 1 if x == 1 else 3 if hash('x') is None else -5\n",
         (T, F),
-        "import unittest\nclass TestCases(unittest.TestCase):\n"
+        test="import unittest\nclass TestCases(unittest.TestCase):\n"
         "  def test_a(self):\n    self.assertTrue(task_func(2) > 2)\n",
     ),
     # ---------------------------------------------------------------- the wire
@@ -359,24 +353,20 @@ ATTACKS = {
 }
 
 
-@pytest.fixture(scope="module")
-def executor() -> Iterator[LocalExecutor]:
-    with LocalExecutor(workers=1, preload=["unittest.mock"]) as executor:
-        yield executor
+pytestmark = pytest.mark.executor(preload=["unittest.mock"])
+
+
+def program(code: str, tests: str) -> Program:
+    suite = UnittestSuite.of(tests)
+    problem = ce.Problem(task_id="t", prompt="", suites={"tests": suite}, style="chat")
+    return suite.program(code, problem=problem, limits=LIMITS)
 
 
 @pytest.mark.parametrize("name", ATTACKS)
 def test_an_attack_on_its_test_classes_never_passes(executor: LocalExecutor, name: str) -> None:
     attack = ATTACKS[name]
-    suite = UnittestSuite.of(attack.tests)
-    problem = ce.Problem(task_id=name, prompt="", suites={"tests": suite}, style="chat")
 
-    execution = executor.run(suite.program(attack.code, problem=problem, limits=LIMITS))
-    right = executor.run(suite.program("def task_func(x): return x + 1\n", problem=problem, limits=LIMITS))
-
-    assert execution.status in attack.ends, f"{attack.must}: {execution}"
-    if attack.tests == TESTS:
-        assert right.passed, f"the next program suffers: {right}"
+    try_attack(executor, attack, program(attack.code, attack.test), program("def task_func(x): return x + 1\n", TESTS))
 
 
 def test_an_honest_comparison_of_its_own_is_no_lie(executor: LocalExecutor) -> None:
@@ -388,10 +378,8 @@ def test_an_honest_comparison_of_its_own_is_no_lie(executor: LocalExecutor) -> N
     tests = (
         "import unittest\nclass T(unittest.TestCase):\n  def test_a(self): self.assertEqual(task_func(1), Point(1))\n"
     )
-    suite = UnittestSuite.of(tests)
-    problem = ce.Problem(task_id="t", prompt="", suites={"tests": suite}, style="chat")
 
-    assert executor.run(suite.program(code, problem=problem, limits=LIMITS)).passed
+    assert executor.run(program(code, tests)).passed
 
 
 def test_a_test_may_itself_compare_with_any(executor: LocalExecutor) -> None:
@@ -399,7 +387,5 @@ def test_a_test_may_itself_compare_with_any(executor: LocalExecutor) -> None:
         "import unittest\nfrom unittest.mock import ANY\nclass T(unittest.TestCase):\n"
         "  def test_a(self): self.assertEqual(task_func(), [1, ANY])\n"
     )
-    suite = UnittestSuite.of(tests)
-    problem = ce.Problem(task_id="t", prompt="", suites={"tests": suite}, style="chat")
 
-    assert executor.run(suite.program("def task_func(): return [1, id(1)]\n", problem=problem, limits=LIMITS)).passed
+    assert executor.run(program("def task_func(): return [1, id(1)]\n", tests)).passed

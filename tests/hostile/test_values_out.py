@@ -5,14 +5,13 @@ The tests are `f(i) == 10 * i` for i from 0 to 9. An attack knows neither what i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from codeeval.executors.local import LocalExecutor
 from codeeval.problem import Problem
 from codeeval.program import Limits, Program, Status, Strength
 from codeeval.suites import CallSuite, Oracle, StdioSuite
+from tests.support.programs import in_order
 
 CASES = [((i,), 10 * i) for i in range(10)]
 LIMITS = Limits(cpu_s=2.0, wall_s=10.0, memory_bytes=512 << 20)
@@ -84,18 +83,12 @@ def calls(code: str, oracle: Oracle | str = "exact") -> Program:
     return suite.program(code, problem=problem, limits=LIMITS)
 
 
-@pytest.fixture(scope="module")
-def executor() -> Iterator[LocalExecutor]:
-    with LocalExecutor(workers=1) as executor:
-        yield executor
-
-
 @pytest.mark.parametrize("oracle", ["exact", "close"])
 @pytest.mark.parametrize("name", ATTACKS)
 def test_no_attack_passes_and_the_next_program_is_judged(executor: LocalExecutor, name: str, oracle: str) -> None:
     good = calls("def f(x): return 10 * x")
 
-    execution, after = [e for _, e in sorted(executor.execute([calls(ATTACKS[name], oracle), good]))]
+    execution, after = in_order(executor.execute([calls(ATTACKS[name], oracle), good]))
 
     assert not execution.passed, execution
     assert execution.judged, execution
@@ -174,7 +167,7 @@ def test_no_program_passes_without_printing_what_is_right(executor: LocalExecuto
         suite.program(c, problem=problem, limits=limits) for c in (STDIO[name], "print(sum(map(int, input().split())))")
     ]
 
-    execution, after = [e for _, e in sorted(executor.execute(programs))]
+    execution, after = in_order(executor.execute(programs))
 
     assert execution.status not in (Status.PASSED, Status.SANDBOX_ERROR), execution
     assert not any(test.passed for test in execution.tests)
