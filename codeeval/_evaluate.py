@@ -39,7 +39,7 @@ from codeeval.runs.facts import JudgeFacts, facts_of
 from codeeval.runs.line import drawn_from, executor_or_own, follow, opened
 from codeeval.runs.records import ExecutionRecord, SuiteKey, read_executions, read_samples
 from codeeval.runs.resuming import setting_differences
-from codeeval.runs.spec import JudgingKeywords, RunSettings, RunSpec
+from codeeval.runs.spec import JudgingKeywords, RunSettings, RunSpec, notes_of
 from codeeval.sample import Attempt, Sample
 from codeeval.samplers.base import Sampler
 
@@ -97,6 +97,7 @@ def evaluate(
     sampler, executor, metrics = ports_of(sampler, executor, metrics, problems)
     check_arguments(extract, out)
     settings = settings_of("evaluate", settings, judging)
+    metadata = notes_of(metadata)
     problems = problem_set_of(problems)
     refuse_weaker(problems, settings.min_strength)
     is_uncut = extract is None

@@ -62,6 +62,7 @@ def test_results_on_the_last_line_of_a_cell_render_as_a_table(executed_cells: li
     assert "PARTIAL" in tables[1]
 
 
+@pytest.mark.sandbox
 def test_failures_render_with_the_completions_markup_escaped(executed_cells: list[Any]) -> None:
     (failures,) = [html_of(cell) for cell in executed_cells if "failures(" in cell.source]
 

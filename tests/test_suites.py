@@ -263,6 +263,7 @@ def test_tests_that_only_look_as_if_they_judged_nobody_are_taken(test: str) -> N
         "def both(): check(f)\ndef check(candidate):\n    assert candidate(3) == 9\nboth()\n",
     ],
 )
+@pytest.mark.sandbox
 def test_a_check_is_called_with_the_candidate_only_where_the_tests_do_not_call_it(test: str) -> None:
     problem = Problem.from_test("t", "def f(x):\n", test, "f", canonical_solution="    return x * x\n")
 

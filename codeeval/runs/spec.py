@@ -16,7 +16,7 @@ from codeeval.runs.cache import VerdictCache
 from codeeval.runs.facts import JudgeFacts
 from codeeval.runs.rerun import Rerun
 
-__all__ = ["Cache", "JudgingKeywords", "RunSettings", "RunSpec", "json_data"]
+__all__ = ["Cache", "JudgingKeywords", "RunSettings", "RunSpec", "json_data", "notes_of"]
 
 Cache = bool | str | os.PathLike[str] | VerdictCache
 
@@ -90,15 +90,25 @@ class RunSpec:
     "Which modules the problems need and the executor's interpreter lacks, as JSON data."
 
     def __post_init__(self) -> None:
-        if self.metadata is not None:
-            if not isinstance(self.metadata, Mapping):
-                raise TypeError(f"metadata must be a mapping, as {{'step': 500}}, but got {self.metadata!r:.200}")
-            object.__setattr__(self, "metadata", json_data("metadata", self.metadata))
+        object.__setattr__(self, "metadata", notes_of(self.metadata))
 
     @property
     def n_expected(self) -> int:
         """How many samples are asked for in all."""
         return len(self.problems) * self.n_samples
+
+
+def notes_of(metadata: object) -> dict[str, Any] | None:
+    """Return the caller's notes on a run as JSON reads them back.
+
+    Raises:
+        TypeError: they are no mapping, or hold what JSON can't.
+    """
+    if metadata is None:
+        return None
+    if not isinstance(metadata, Mapping):
+        raise TypeError(f"metadata must be a mapping, as {{'step': 500}}, but got {metadata!r:.200}")
+    return dict(json_data("metadata", metadata))
 
 
 def json_data(name: str, value: object) -> Any:
