@@ -14,6 +14,7 @@ import fractions
 import io
 import random
 import re
+import signal
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -561,13 +562,33 @@ class Draft:
             return False
         function = namespace[self.entry]
         try:
-            with contextlib.redirect_stdout(io.StringIO()), unpatched():
+            with _bounded(), contextlib.redirect_stdout(io.StringIO()), unpatched():
                 exec(code, namespace)
                 if "def check(" in text:
                     namespace["check"](function)
         except Exception:
             return False
         return True
+
+
+#: CPU seconds that a draft may take: most take a thousandth.
+_MOST_S = 2.0
+
+
+@contextlib.contextmanager
+def _bounded() -> Iterator[None]:
+    """End what would go on for ever, as a search for what is not there."""
+
+    def end(*_: object) -> None:
+        raise TimeoutError("a draft goes on for too long")
+
+    before = signal.signal(signal.SIGVTALRM, end)
+    signal.setitimer(signal.ITIMER_VIRTUAL, _MOST_S)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
 
 
 def _snapshot(value: Any) -> Any:
