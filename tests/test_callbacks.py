@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from codeeval._evaluate import evaluate, generate
-from codeeval._interactive import is_interactive
+from codeeval._render.interactive import is_interactive
 from codeeval.problem import Problem
 from codeeval.problem_set import ProblemSet
 from codeeval.program import Program, Status

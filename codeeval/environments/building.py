@@ -26,7 +26,7 @@ from typing import IO, Any
 
 from codeeval._files import cache_dir, write_whole
 from codeeval._imports import importing
-from codeeval._interactive import is_interactive
+from codeeval._render.interactive import is_interactive
 from codeeval.environments.installers import (
     Installer,
     InstallerName,

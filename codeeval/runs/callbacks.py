@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from codeeval._arguments import call_of
 from codeeval._imports import importing
-from codeeval._interactive import is_interactive
 from codeeval._ports import adapted, missing
+from codeeval._render.interactive import is_interactive
 
 if TYPE_CHECKING:
     from codeeval.results import Results
