@@ -3,18 +3,21 @@
     ce.languages.doctor()                      # which are installed, which version, whether they work
     ce.languages.get("js").run_limits          # a record
 
-A language is one `Language` record. Ours are in `table`; other packages add theirs by an entry point in the group
-`codeeval.languages`, and `LocalExecutor(languages=[…])` takes records as they are.
+A language is one `Language` record; how its source reads is its `syntax` (`codeeval.languages.syntax`). Ours are in
+`table`; other packages add theirs by an entry point in the group `codeeval.languages`, and
+`LocalExecutor(languages=[…])` and the suites take records as they are.
 """
 
 from __future__ import annotations
 
 import difflib
+import functools
 from collections.abc import Iterable
 
 from codeeval.languages.doctor import Diagnoses, Diagnosis, doctor
 from codeeval.languages.libraries import build_libraries
 from codeeval.languages.record import Ending, Language, SelfTest
+from codeeval.languages.syntax import Syntax
 from codeeval.languages.table import LANGUAGES, PROTOCOLS
 
 __all__ = [
@@ -24,9 +27,11 @@ __all__ = [
     "Ending",
     "Language",
     "SelfTest",
+    "Syntax",
     "build_libraries",
     "doctor",
     "get",
+    "known",
     "names",
 ]
 
@@ -65,6 +70,15 @@ def get(name: str, languages: Iterable[Language] = ()) -> Language:
         f"no language {name!r}; {guess} {', '.join(known_names)}. "
         "A record of your own: LocalExecutor(languages=[record])"
     )
+
+
+@functools.cache  # asked of every sample, and looking for what packages add takes a millisecond
+def known(name: str) -> Language | None:
+    """Return the record of a language as `get` does; None where neither we nor an installed package have one."""
+    try:
+        return get(name)
+    except ValueError:
+        return None
 
 
 def names() -> tuple[str, ...]:

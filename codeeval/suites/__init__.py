@@ -7,7 +7,7 @@ names how an answer is compared with the
 expected one.
 """
 
-from codeeval.suites.base import Suite, Task, is_promised, reason_of, standing_of
+from codeeval.suites.base import Suite, Task, is_promised, reason_of, record_of, standing_of
 from codeeval.suites.calls import CallSuite
 from codeeval.suites.oracle import Oracle
 from codeeval.suites.script import ScriptSuite
@@ -26,5 +26,6 @@ __all__ = [
     "UnittestSuite",
     "is_promised",
     "reason_of",
+    "record_of",
     "standing_of",
 ]

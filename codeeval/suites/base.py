@@ -5,9 +5,10 @@ from __future__ import annotations
 import abc
 from typing import Protocol
 
+from codeeval.languages import Language
 from codeeval.program import Limits, Program, Strength, standing
 
-__all__ = ["MAIN", "Suite", "Task", "is_promised", "reason_of", "standing_of"]
+__all__ = ["MAIN", "Suite", "Task", "is_promised", "reason_of", "record_of", "standing_of"]
 
 #: What the file with the candidate's code is called.
 MAIN = "candidate.py"
@@ -59,6 +60,11 @@ class Suite(abc.ABC):
         """Why these tests are not proven to be judged split, and a rewrite; empty where there is nothing to say."""
         return ""
 
+    @property
+    def record(self) -> Language | None:
+        """The caller's own language that the suite was made with; None where the language is known by its name."""
+        return None
+
     @abc.abstractmethod
     def program(self, code: str, *, problem: Task, limits: Limits) -> Program:
         """Return the program that judges `code`, which is the whole source text of the candidate."""
@@ -78,6 +84,12 @@ def is_promised(suite: Suite) -> bool:
 def reason_of(suite: Suite) -> str:
     """Return why a suite is not proven to be judged split: `strength_reason`, an optional part of the port."""
     return str(getattr(suite, "strength_reason", ""))
+
+
+def record_of(suite: Suite) -> Language | None:
+    """Return the caller's own language that a suite was made with: `record`, an optional part of the port."""
+    record = getattr(suite, "record", None)
+    return record if isinstance(record, Language) else None
 
 
 def standing_of(suite: Suite) -> str:
