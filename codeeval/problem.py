@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self
@@ -13,7 +14,7 @@ from codeeval import languages
 from codeeval._frozen import FrozenMapping
 from codeeval.errors import InvalidProblem
 from codeeval.languages import Language
-from codeeval.languages.syntax import defines
+from codeeval.languages.syntax import Syntax, defines
 from codeeval.program import STANDINGS, Limits, Strength
 from codeeval.suites import (
     CallSuite,
@@ -224,7 +225,8 @@ class Problem:
         entry_point = fields.get("entry_point", "")
         # Tests that follow a continuation may begin with what closes its function; a whole answer has closed it.
         before = fields.get("prefix") or prompt
-        is_continued = fields.get("style", "completion") == "completion" and defines(before, entry_point, record.name)
+        is_completion = fields.get("style", "completion") == "completion"
+        is_continued = is_completion and record.syntax is not None and defines(before, entry_point, record.syntax)
         try:
             suite = SourceSuite.of(
                 tests, record, sealed=sealed, prompt=before if is_continued else "", entry_point=entry_point
@@ -245,6 +247,20 @@ class Problem:
     def has_canonical_solution(self) -> bool:
         """Whether there is one; in a gap it may well be empty."""
         return bool(self.canonical_solution or self.suffix)
+
+    @property
+    def record(self) -> Language | None:
+        """The record of its language: the caller's own that a suite was made with, else the one known by its name."""
+        own = (as_suite(suite).record for suite in self.suites.values())
+        return next((record for record in own if record and record.name == self.language), None) or languages.known(
+            self.language
+        )
+
+    @property
+    def syntax(self) -> Syntax | None:
+        """How its language reads; None where nothing is known of that."""
+        record = self.record
+        return record.syntax if record else None
 
     @property
     def strength(self) -> Strength:
@@ -325,9 +341,6 @@ def _stop_strings(record: Language, tests: str) -> tuple[str, ...]:
 
     Where one is what closes a function, what is cut off with it must stand in the tests, as in MultiPL-E's.
     """
-    if tests.lstrip().startswith(_CLOSER):
-        return record.stop
-    return tuple(string for string in record.stop if not string.strip().startswith(_CLOSER))
-
-
-_CLOSER = "}"
+    closer = (record.syntax and record.syntax.closer) or "(?!)"
+    closes = re.compile(rf"\s*(?:\}}|{closer})", re.MULTILINE)
+    return tuple(string for string in record.stop if closes.match(tests) or not closes.match(string))

@@ -8,7 +8,8 @@ import pytest
 
 import codeeval as ce
 from codeeval.extract import extract
-from codeeval.languages.syntax import imports_of, imports_program, with_imports
+from codeeval.languages import get
+from codeeval.languages.syntax import Syntax, imports_of, imports_program, with_imports
 from codeeval.problem import Style
 from tests.support.machine import NeedToolchain
 
@@ -34,21 +35,29 @@ IMPORTS = {
 }
 
 
+def syntax(language: str) -> Syntax:
+    found = get(language).syntax
+    assert found is not None
+    return found
+
+
 def imports(language: str) -> list[str]:
     return IMPORTS.get(language, PROMPTS[language].splitlines()[:1])
 
 
 @pytest.mark.parametrize("language", PROMPTS)
 def test_a_whole_answer_gets_the_imports_that_it_leaves_out(language: str) -> None:
-    assert imports(language) == imports_of(PROMPTS[language], "total", language)
-    assert "\n".join([*imports(language), "total"]) == with_imports("total", PROMPTS[language], "total", language)
+    assert imports(language) == imports_of(PROMPTS[language], "total", syntax(language))
+    assert "\n".join([*imports(language), "total"]) == with_imports(
+        "total", PROMPTS[language], "total", syntax(language)
+    )
 
 
 @pytest.mark.parametrize("language", PROMPTS)
 def test_an_answer_that_repeats_the_imports_is_left_as_it_is(language: str) -> None:
     answer = "\n".join(["", *imports(language), "total"])
 
-    assert answer == with_imports(answer, PROMPTS[language], "total", language)
+    assert answer == with_imports(answer, PROMPTS[language], "total", syntax(language))
 
 
 @pytest.mark.parametrize(
@@ -62,21 +71,21 @@ def test_an_answer_that_repeats_the_imports_is_left_as_it_is(language: str) -> N
     ],
 )
 def test_an_import_stands_where_it_may_and_binds_no_name_twice(language: str, answer: str, expected: str) -> None:
-    assert expected == with_imports(answer, PROMPTS[language], "total", language)
+    assert expected == with_imports(answer, PROMPTS[language], "total", syntax(language))
 
 
 def test_prose_is_no_import_and_code_in_a_fence_is() -> None:
     asked = f"Write total\nusing namespace wisely;\n```cpp\n{PROMPTS['cpp']}```\n"
 
-    assert IMPORTS["cpp"] == imports_of(asked, "total", "cpp")
-    assert [] == imports_of("Write a program,\nusing namespace std;\nIt adds.\n", "total", "cpp")
+    assert IMPORTS["cpp"] == imports_of(asked, "total", syntax("cpp"))
+    assert [] == imports_of("Write a program,\nusing namespace std;\nIt adds.\n", "total", syntax("cpp"))
 
 
 def test_what_a_prompt_defines_is_no_library() -> None:
     prompt = "mod shapes { pub struct P; }\nuse shapes::P;\nuse crate::shapes;\nuse rand::Rng;\nfn total(v: P) {\n"
 
-    assert imports_program(prompt, "total", "rust") == "use rand::Rng;\n"
-    assert imports_program("fn total(v: i64) {\n", "total", "rust") == ""
+    assert imports_program(prompt, "total", syntax("rust")) == "use rand::Rng;\n"
+    assert imports_program("fn total(v: i64) {\n", "total", syntax("rust")) == ""
 
 
 TESTS = "}\nint main() {\n    assert(total({1, 2, 3}) == 6);\n    return 0;\n}\n"

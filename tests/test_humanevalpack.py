@@ -13,7 +13,7 @@ import codeeval as ce
 from codeeval.benchmarks._patches import NOTATIONS
 from codeeval.benchmarks.humanevalpack import IMPORTS, describe
 from codeeval.errors import MissingExtra
-from codeeval.languages.syntax import go_program
+from codeeval.languages.go import go_program
 
 HEAD = "\n\ndef area(r: float) -> float:\n"
 DOCUMENTED = HEAD + '    """ Area of a circle.\n    """\n'

@@ -933,7 +933,10 @@ def test_whole_programs_may_be_called_as_their_authors_call_them(
     ],
 )
 def test_main_class_is_the_public_one_or_the_one_that_starts(language: str, code: str, name: str | None) -> None:
-    assert main_type(code, language) == name
+    syntax = get(language).syntax
+
+    assert syntax is not None
+    assert main_type(code, syntax) == name
 
 
 def test_a_command_that_names_what_is_not_there_is_refused() -> None:

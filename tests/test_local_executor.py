@@ -73,6 +73,7 @@ def executor() -> Iterator[LocalExecutor]:
 CALLER = f"""
 import json, os, sys
 sys.path.insert(0, {str(ROOT)!r})
+from codeeval.executors.local import LocalExecutor
 from codeeval.program import Check, CheckKind, Limits, Program, Strength
 limits = Limits(cpu_s=1.0, wall_s=10.0)
 check = Check(kind=CheckKind.SCRIPT, strength=Strength.SPLIT, source="assert f(1) == 2", entry_point="f")

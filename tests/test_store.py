@@ -389,6 +389,7 @@ def test_a_file_that_is_nested_too_deeply_is_damage(tmp_path: Path, name: str) -
             attempt(tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["samples.jsonl", "executions.jsonl"])
 def test_at_no_depth_a_line_raises_anything_but_a_results_error(tmp_path: Path, name: str) -> None:
     run(tmp_path)
@@ -465,6 +466,7 @@ def test_an_unwritable_directory_is_refused_before_anything_runs() -> None:
     assert sampler.asked == []
 
 
+@pytest.mark.slow
 @given(data=st.data())
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_run_goes_on_from_any_length_of_its_logs(
@@ -492,8 +494,12 @@ import sys
 sys.path.insert(0, {str(ROOT)!r})
 import os, signal, threading, time
 from pathlib import Path
+from codeeval.errors import ResultsError
 from codeeval._evaluate import evaluate
+from codeeval.problem import Problem
+from codeeval.problem_set import ProblemSet
 from codeeval.program import Execution, Status, TestResult
+from codeeval.testing import FakeExecutor, ScriptedSampler
 
 def problem(i):
     return Problem.from_test(f"one/{{i}}", f"# {{i}}\\ndef one():\\n", "assert one() == 1", "one")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,12 +9,11 @@ from typing import Literal
 
 from codeeval.extract.extraction import Extraction, apart, is_whole
 from codeeval.extract.plain import continuation
-from codeeval.languages import get as language_named
 from codeeval.languages.syntax import defines
 from codeeval.problem import Problem
 from codeeval.sample import Sample
 
-__all__ = ["Block", "blocks_of", "fenced", "first_fence", "is_language", "last_fence"]
+__all__ = ["Block", "blocks_of", "defines_entry_point", "fenced", "first_fence", "is_language", "last_fence"]
 
 
 def fenced(sample: Sample, problem: Problem, *, which: Literal["first", "last"] = "first") -> Extraction:
@@ -53,12 +51,12 @@ def _by_place(sample: Sample, problem: Problem, place: Literal[0, -1]) -> Extrac
     blocks: Sequence[Block] = [] if is_whole(sample) else list(blocks_of(sample.completion))
     if not blocks:
         return continuation(sample, problem)
-    ranked = [block for block in blocks if is_language(block.tag, problem.language)] or blocks
+    ranked = [block for block in blocks if is_language(block.tag, problem)] or blocks
     return _taken(ranked[place], sample, problem)
 
 
 def _taken(block: Block, sample: Sample, problem: Problem) -> Extraction:
-    alone = problem.style == "chat" or _defines(block.code, problem)
+    alone = problem.style == "chat" or defines_entry_point(block.code, problem)
     return Extraction(
         code=apart(block.code, problem) if alone else problem.prompt + block.code,
         rule="fenced" if block.is_closed else "fenced, unclosed",
@@ -116,36 +114,41 @@ def _block(opening: re.Match[str], closing: re.Match[str] | None) -> Block:
     )
 
 
-def is_language(tag: str, language: str) -> bool:
-    """Whether a fence's tag names a language."""
-    return tag == language or tag in _aliases(language)
-
-
-@functools.cache
-def _aliases(language: str) -> frozenset[str]:
-    try:
-        record = language_named(language)
-    except ValueError:  # one that we know nothing of
-        return frozenset()
-    return frozenset({record.name, record.title.lower(), *record.aliases})
+def is_language(tag: str, problem: Problem) -> bool:
+    """Return whether a fence's tag names the language that a problem wants."""
+    record = problem.record
+    return tag == problem.language or (
+        record is not None and tag in (record.name, record.title.lower(), *record.aliases)
+    )
 
 
 def _merit(block: Block, problem: Problem) -> tuple[int, bool]:
     """Rank a block: its language first, then whether it defines what was asked for."""
-    if is_language(block.tag, problem.language):
+    if is_language(block.tag, problem):
         language = 2
     else:
         language = 0 if block.tag else 1
-    return language, _defines(block.code, problem)
+    return language, defines_entry_point(block.code, problem)
 
 
-def _defines(code: str, problem: Problem) -> bool:
-    """Whether code defines the entry point, told without parsing, since it may be in any state."""
+def defines_entry_point(code: str, problem: Problem) -> bool:
+    """Return whether code defines the entry point, told without parsing, since it may be in any state.
+
+    Of a language without a syntax, all that can be told is whether code repeats the line with which the prompt ends,
+    which is the function's head.
+    """
     entry_point = problem.entry_point
     if problem.language != "python":
-        return defines(code, entry_point, problem.language)
+        syntax = problem.syntax
+        return _repeats_head(code, problem.prompt) if syntax is None else defines(code, entry_point, syntax)
     if entry_point not in code:
         return False
     name = re.escape(entry_point)
     definition = rf"^(?:async +)?(?:def|class) +{name}\b|^{name} *=(?!=)"
     return bool(entry_point) and re.search(definition, code, re.MULTILINE) is not None
+
+
+def _repeats_head(code: str, prompt: str) -> bool:
+    """Return whether code holds the last line of a prompt that has a word in it, blanks aside."""
+    heads = [line for line in prompt.splitlines() if re.search(r"\w", line)]
+    return bool(heads) and "".join(heads[-1].split()) in "".join(code.split())

@@ -1,7 +1,10 @@
 """Answers in languages other than Python: a continuation of the prompt, or a whole program.
 
-There is no syntax tree to decide it. An answer is whole when it defines the entry point before it closes anything
-that it did not open; what `SourceSuite` then does with it is told there.
+There is no syntax tree to decide it, but the `Syntax` of the language's record. An answer is whole when it defines the
+entry point before it closes anything that it did not open; what `SourceSuite` then does with it is told there.
+
+Of a language without a syntax nothing is guessed: code is what stands in the fence, or all of the text, and it is whole
+when it repeats the line with which the prompt ends, or answers a chat prompt. Nothing is added to it or taken off.
 """
 
 from __future__ import annotations
@@ -10,9 +13,8 @@ import re
 
 from codeeval.extract.cleaning import cleaned
 from codeeval.extract.extraction import Extraction, apart
-from codeeval.extract.fences import blocks_of, is_language
+from codeeval.extract.fences import blocks_of, defines_entry_point, is_language
 from codeeval.languages.syntax import (
-    defines,
     depth,
     first_definition,
     function_end,
@@ -38,13 +40,14 @@ def of_other_language(sample: Sample, problem: Problem) -> Extraction:
         found = _plain(rest.text, problem)
         rule = "truncated" if rest.is_truncated and not rest.text.strip() else found.rule
         return Extraction(code=found.code, rule=rule, dropped=found.dropped + rest.dropped)
-    tagged = [block for block in blocks if is_language(block.tag, problem.language)]
+    tagged = [block for block in blocks if is_language(block.tag, problem)]
     tagged = tagged or [block for block in blocks if not block.tag] or blocks
-    block = next((b for b in reversed(tagged) if defines(b.code, problem.entry_point, problem.language)), tagged[-1])
+    block = next((b for b in reversed(tagged) if defines_entry_point(b.code, problem)), tagged[-1])
     how = "fenced" if block.is_closed else "fenced, unclosed"
     around = rest.text[: block.start] + rest.text[block.end :] + rest.dropped
     if problem.style == "chat" or _is_whole(block.code, problem):
-        code = without_examples(block.code, problem.entry_point, problem.language)
+        syntax = problem.syntax
+        code = without_examples(block.code, problem.entry_point, syntax) if syntax else block.code
         shown = block.code[len(code.rstrip()) :].strip()
         return Extraction(code=_whole(code, problem), rule=f"program, {how}", dropped=shown + around)
     body, dropped = _until_stop(block.code, problem)
@@ -72,17 +75,20 @@ def _whole(code: str, problem: Problem) -> str:
     the answer's code is what is run, the same is done here where it makes no difference to them.
     """
     known = [suite.prompt for suite in problem.suites.values() if isinstance(suite, SourceSuite) and suite.prompt]
-    head = {"prompt": problem.prompt, "entry_point": problem.entry_point, "language": problem.language}
-    if not known:
-        code = with_imports(code, **head)
-    elif problem.style == "completion" and set(known) == {problem.prompt}:
-        code = with_preamble(code, **head)
+    syntax, prompt, entry_point = problem.syntax, problem.prompt, problem.entry_point
+    if syntax is not None and not known:
+        code = with_imports(code, prompt, entry_point, syntax)
+    elif syntax is not None and problem.style == "completion" and set(known) == {prompt}:
+        code = with_preamble(code, prompt=prompt, entry_point=entry_point, syntax=syntax)
     return apart(code, problem)
 
 
 def _is_whole(text: str, problem: Problem) -> bool:
-    mask = masked(text, problem.language)
-    found = first_definition(mask, problem.entry_point, problem.language)
+    syntax = problem.syntax
+    if syntax is None:
+        return defines_entry_point(text, problem)
+    mask = masked(text, syntax)
+    found = first_definition(mask, problem.entry_point, syntax)
     if found is None:
         return False
     before = mask[: found.start()]
@@ -94,23 +100,23 @@ def _is_whole(text: str, problem: Problem) -> bool:
 
 def _code_in_prose(text: str, problem: Problem) -> tuple[int, int]:
     """Return where code begins and ends among sentences: from the first line that looks like code."""
-    mark = re.escape(line_comment(problem.language))
+    syntax = problem.syntax
+    if syntax is None:
+        return 0, len(text)
+    mark = line_comment(syntax)
+    comment = f"{re.escape(mark)}|" if mark else ""
     begin = re.compile(
-        rf"^(?:{mark}|/\*|#include|#lang|#!|<\?php|(?:import|using|package|use|require|from|class|public|object|struct"
+        rf"^(?:{comment}/\*|#include|#lang|#!|<\?php|(?:import|using|package|use|require|from|class|public|object|struct"
         r"|module|namespace|const|let|var|local|extension|static|export|library)\b)",
         re.MULTILINE,
     )
-    found = first_definition(masked(text, problem.language), problem.entry_point, problem.language)
+    found = first_definition(masked(text, syntax), problem.entry_point, syntax)
     definition = text.rfind("\n", 0, found.start()) + 1 if found else 0
     first = begin.search(text)
     start = min(first.start(), definition) if first else definition
-    braces = depth(masked(text[start:], problem.language)) == 0 and "}" in text[start:]
-    end = text.rindex("}") + 1 if braces and problem.language in _ENDS_IN_BRACE else len(text)
+    braces = depth(masked(text[start:], syntax)) == 0 and "}" in text[start:]
+    end = text.rindex("}") + 1 if braces and syntax.ends_in_brace else len(text)
     return start, end
-
-
-#: Languages whose programs end in a brace, so that what follows the last is prose.
-_ENDS_IN_BRACE = frozenset({"cpp", "csharp", "go", "java", "rust", "scala"})
 
 
 def _until_stop(text: str, problem: Problem) -> tuple[str, str]:
@@ -123,14 +129,16 @@ def _place_of(stop: str, text: str, problem: Problem) -> int:
 
     Blank lines, comments and local definitions are legal there. A brace that the tests bring ends the function.
     """
-    if text.find(stop) < 0 or not knows_ends(problem.language) or stop.lstrip().startswith(_NEVER_CODE):
+    syntax = problem.syntax
+    if text.find(stop) < 0 or syntax is None or not knows_ends(syntax) or stop.lstrip().startswith(_NEVER_CODE):
         return text.find(stop)
     before = problem.prompt if problem.prefix is None else problem.prefix
-    end = function_end(text, before, problem.language)
+    end = function_end(text, before, syntax)
     if end is not None:
         return text.find(stop, max(0, end - len(stop)))
     # It is never ended, so that the tests end it, or nothing can be made of it but to leave out what came after.
-    may_be_inside = not stop.strip() or "}" in stop or stop.strip().startswith(_COMMENTS)
+    closes = "}" in stop or (bool(syntax.closer) and re.search(syntax.closer, stop, re.MULTILINE) is not None)
+    may_be_inside = not stop.strip() or closes or stop.strip().startswith((*_COMMENTS, *syntax.comments.line))
     return -1 if may_be_inside else text.find(stop)
 
 

@@ -40,7 +40,8 @@ def extract(sample: Sample, problem: Problem) -> Extraction:
     is what is likeliest meant), "solution" (a whole program, untouched).
 
     In other languages, without a syntax tree, an answer that defines the entry point is a program, and anything else
-    a continuation, which the stop strings cut where they don't stand in the function itself.
+    a continuation, which the stop strings cut where they don't stand in the function itself. That goes by the
+    language's `Syntax`; of a language without one, see `codeeval.extract.other_languages`.
 
     Args:
         sample: the completion.
@@ -185,7 +186,7 @@ def _blocks(text: str, problem: Problem) -> list[Block]:
         closing = text.index("\n", blocks[0].start) + 1 if "\n" in text[blocks[0].start :] else len(text)
         opened = Block(tag="", code=head, start=0, end=closing, is_closed=True)
         blocks = [opened, *blocks_of(text, closing)]
-    right = [block for block in blocks if not block.tag or is_language(block.tag, problem.language)]
+    right = [block for block in blocks if not block.tag or is_language(block.tag, problem)]
     return right or blocks
 
 

@@ -67,14 +67,16 @@ def _cut_elsewhere(sample: Sample, problem: Problem) -> Extraction:
 
 def _closed(text: str, problem: Problem) -> str:
     """Cut a continuation where its function, and in Java its class, is closed."""
+    if (syntax := problem.syntax) is None:
+        return text
     before = problem.prompt if problem.prefix is None else problem.prefix
-    end = closed_at(text, before, problem.language)
+    end = closed_at(text, before, syntax)
     if end is not None:
         return text[:end]
-    if problem.language == "java":
+    if problem.language == "java":  # as the harness has it, by name
         text = text.partition("public static void main")[0]
     text = text[: text.rfind("}") + 1] or text
-    is_open_class = problem.language == "java" and depth(masked(before + text, "java")) == 1
+    is_open_class = problem.language == "java" and depth(masked(before + text, syntax)) == 1
     return f"{text}\n}}" if is_open_class else text
 
 

@@ -3,16 +3,18 @@
     ce.languages.doctor()                      # which are installed, which version, whether they work
     ce.languages.get("js").run_limits          # a record
 
-A language is one `Language` record. Ours are in `table`; other packages add theirs by an entry point in the group
-`codeeval.languages`, and `LocalExecutor(languages=[…])` takes records as they are.
+A language is one `Language` record; how its source reads is its `syntax` (`codeeval.languages.syntax`). Ours are in
+`table`; other packages add theirs by an entry point in the group `codeeval.languages`, and
+`LocalExecutor(languages=[…])` and the suites take records as they are.
 """
 
 from __future__ import annotations
 
 from codeeval.languages.doctor import Diagnoses, Diagnosis, doctor
-from codeeval.languages.finding import get, names
+from codeeval.languages.finding import get, known, names
 from codeeval.languages.libraries import build_libraries
 from codeeval.languages.record import Ending, Language, SelfTest
+from codeeval.languages.syntax import Syntax
 from codeeval.languages.table import PROTOCOLS
 
 __all__ = [
@@ -22,8 +24,10 @@ __all__ = [
     "Ending",
     "Language",
     "SelfTest",
+    "Syntax",
     "build_libraries",
     "doctor",
     "get",
+    "known",
     "names",
 ]

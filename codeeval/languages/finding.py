@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import functools
 from collections.abc import Iterable
 
 from codeeval.languages.record import Language
 from codeeval.languages.table import LANGUAGES
 
-__all__ = ["get", "names"]
+__all__ = ["get", "known", "names"]
 
 _GROUP = "codeeval.languages"
 
@@ -27,9 +28,9 @@ def get(name: str, languages: Iterable[Language] = ()) -> Language:
     if not isinstance(name, str):
         raise TypeError(f"a language's name must be a string, but got {name!r}")
     wanted = name.lower()
-    for known in (*languages, *LANGUAGES):
-        if wanted in (known.name, known.title.lower(), *known.aliases):
-            return known
+    for record in (*languages, *LANGUAGES):
+        if wanted in (record.name, record.title.lower(), *record.aliases):
+            return record
     from importlib import metadata
 
     for entry_point in metadata.entry_points(group=_GROUP, name=wanted):
@@ -45,6 +46,15 @@ def get(name: str, languages: Iterable[Language] = ()) -> Language:
         f"no language {name!r}; {guess} {', '.join(known_names)}. "
         "A record of your own: LocalExecutor(languages=[record])"
     )
+
+
+@functools.cache  # asked of every sample, and looking for what packages add takes a millisecond
+def known(name: str) -> Language | None:
+    """Return the record of a language as `get` does; None where neither we nor an installed package have one."""
+    try:
+        return get(name)
+    except ValueError:
+        return None
 
 
 def names() -> tuple[str, ...]:

@@ -1,7 +1,7 @@
-"""Language: how programs in one language are built, run and read, as plain data.
+"""Language: how programs in one language are built, run and read, and how their source reads (`Language.syntax`).
 
-A record holds no behaviour. The executor fills its command lines in and hands them to the judge, which runs them in
-boxes; `toolchain` finds the tools that it names.
+The executor fills a record's command lines in and hands them to the judge, which runs them in boxes; `toolchain` finds
+the tools that it names. By its syntax an answer's code is taken out of what a model wrote and put beside its tests.
 """
 
 from __future__ import annotations
@@ -15,13 +15,15 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from codeeval.languages.checking import is_named, want, want_mapping, want_pattern, want_string, want_strings
+from codeeval.languages.syntax.record import Syntax
 from codeeval.program import Limits
 
 __all__ = ["Ending", "Language", "SelfTest"]
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _USUAL_STACK_BYTES = 8 << 20
-_COMMANDS = tuple(f"Language.{name}" for name in ("sysroot", "build", "second_build", "run", "version"))
+_COMMANDS = ("sysroot", "build", "second_build", "run", "version")
 #: What command lines may name beside tools and files.
 _WORDS = ("main", "stem", "out", "heap_mib")
 #: In an epilogue: what it prints.
@@ -65,14 +67,14 @@ class Ending:
     "In either stream, of a run or a build that failed: the toolchain broke, which is nobody's verdict."
 
     def __post_init__(self) -> None:
-        _want(isinstance(self.exit_code, bool), "Ending.exit_code", "True or False", self.exit_code)
+        want(isinstance(self.exit_code, bool), "Ending.exit_code", "True or False", self.exit_code)
         numbers = ("memory_ends", "build_memory_ends")
         for name in numbers:
             ends = getattr(self, name)
             is_right = isinstance(ends, tuple | list) and all(type(end) is int for end in ends)
-            _want(is_right, f"Ending.{name}", "a tuple of exit codes, and of signals as negative numbers", ends)
+            want(is_right, f"Ending.{name}", "a tuple of exit codes, and of signals as negative numbers", ends)
         for name in (f.name for f in dataclasses.fields(self) if f.name not in ("exit_code", *numbers)):
-            _want_pattern(f"Ending.{name}", getattr(self, name))
+            want_pattern(f"Ending.{name}", getattr(self, name))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +90,7 @@ class SelfTest:
 
     def __post_init__(self) -> None:
         for name in ("passing", "wrong", "broken"):
-            _want_string(f"SelfTest.{name}", getattr(self, name))
+            want_string(f"SelfTest.{name}", getattr(self, name))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,6 +140,9 @@ class Language:
     readable: tuple[str, ...] = ()
     "Patterns of paths outside of /usr that the runtime reads."
     ending: Ending = field(default_factory=Ending)
+    syntax: Syntax | None = None
+    """How its source reads. Without one, an answer's code is what stands in its fence, or all of it, and no program is
+    put together but by putting tests after it."""
     stop: tuple[str, ...] = ()
     "Strings at which a base model's continuation has left the function."
     epilogue: str = ""
@@ -165,36 +170,39 @@ class Language:
 
     def __post_init__(self) -> None:
         for name in ("name", "title", "main"):
-            _want(_is_named(getattr(self, name)), f"Language.{name}", "a string that is not empty", getattr(self, name))
+            want(is_named(getattr(self, name)), f"Language.{name}", "a string that is not empty", getattr(self, name))
         for name in ("suffix", "epilogue", "alone", "cache", "cache_source", "warm"):
-            _want_string(f"Language.{name}", getattr(self, name))
+            want_string(f"Language.{name}", getattr(self, name))
         for name in ("aliases", "optional", "sysroot", "second_build", "readable", "stop"):
-            _want_strings(f"Language.{name}", getattr(self, name))
+            want_strings(f"Language.{name}", getattr(self, name), is_command=name in _COMMANDS)
         for name in ("run", "version", "build"):
             if name != "build" or self.build is not None:
-                _want_strings(f"Language.{name}", getattr(self, name), least=1)
+                want_strings(f"Language.{name}", getattr(self, name), least=1, is_command=True)
         for name in ("tools", "files"):
-            _want_mapping(f"Language.{name}", getattr(self, name))
+            want_mapping(f"Language.{name}", getattr(self, name))
             for key, candidates in getattr(self, name).items():
-                _want_strings(f"Language.{name}[{key!r}]", candidates, least=1)
-        _want(bool(self.tools), "Language.tools", "one tool at least, such as {'lua': ('lua5.4', 'lua')}", self.tools)
+                want_strings(f"Language.{name}[{key!r}]", candidates, least=1)
+        want(bool(self.tools), "Language.tools", "one tool at least, such as {'lua': ('lua5.4', 'lua')}", self.tools)
         for name in ("env", "packages"):
-            _want_mapping(f"Language.{name}", getattr(self, name))
+            want_mapping(f"Language.{name}", getattr(self, name))
             for key, text in getattr(self, name).items():
-                _want_string(f"Language.{name}[{key!r}]", text)
+                want_string(f"Language.{name}[{key!r}]", text)
         for name in ("build_limits", "run_limits"):
-            _want(isinstance(getattr(self, name), Limits), f"Language.{name}", "Limits(…)", getattr(self, name))
-        _want(isinstance(self.ending, Ending), "Language.ending", "Ending(…)", self.ending)
-        _want(isinstance(self.self_test, SelfTest), "Language.self_test", "SelfTest(…)", self.self_test)
-        _want_pattern("Language.threading", self.threading)
-        _want(isinstance(self.native, bool), "Language.native", "True or False", self.native)
-        _want(isinstance(self.is_verified, bool), "Language.is_verified", "True or False", self.is_verified)
+            want(isinstance(getattr(self, name), Limits), f"Language.{name}", "Limits(…)", getattr(self, name))
+        want(isinstance(self.ending, Ending), "Language.ending", "Ending(…)", self.ending)
+        want(
+            self.syntax is None or isinstance(self.syntax, Syntax), "Language.syntax", "Syntax(…) or None", self.syntax
+        )
+        want(isinstance(self.self_test, SelfTest), "Language.self_test", "SelfTest(…)", self.self_test)
+        want_pattern("Language.threading", self.threading)
+        want(isinstance(self.native, bool), "Language.native", "True or False", self.native)
+        want(isinstance(self.is_verified, bool), "Language.is_verified", "True or False", self.is_verified)
         if self.epilogue and _TOKEN not in self.epilogue:
             raise ValueError(
                 f"Language.epilogue must hold {_TOKEN}, which it prints, but got {self.epilogue!r:.80}; write it as "
                 f"in 'print(\"{_TOKEN}\")', or leave it out where no statement can stand last"
             )
-        for name in ("sysroot", "build", "second_build", "run", "version"):
+        for name in _COMMANDS:
             self._check_words(name)
         self._check_protocols()
 
@@ -214,10 +222,10 @@ class Language:
 
     def _check_protocols(self) -> None:
         """Make the record that each protocol wants, so that a wrong field is known now."""
-        _want_mapping("Language.protocols", self.protocols)
+        want_mapping("Language.protocols", self.protocols)
         known = {f.name for f in dataclasses.fields(self)} - {"protocols"}
         for protocol, changes in self.protocols.items():
-            _want_mapping(f"Language.protocols[{protocol!r}]", changes)
+            want_mapping(f"Language.protocols[{protocol!r}]", changes)
             if odd := [name for name in changes if name not in known]:
                 raise ValueError(
                     f"Language.protocols[{protocol!r}] must hold fields of Language, but got {odd[0]!r:.80}; there "
@@ -243,7 +251,10 @@ class Language:
         return dataclasses.replace(self, **changes) if changes else self
 
     def digest(self) -> str:
-        """Return the sha256 of the whole record, as hex."""
+        """Return the sha256 of what decides how a program is built, run and read, as hex.
+
+        That is the whole record but for its syntax, which decides what the program is.
+        """
         return hashlib.sha256(json.dumps(_plain(self), sort_keys=True).encode()).hexdigest()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -252,60 +263,11 @@ class Language:
         return _rebuild, ({name: _unproxied(value) for name, value in fields.items()},)
 
 
-def _want(is_right: bool, field_name: str, wanted: str, value: object) -> None:
-    """Refuse a field's value.
-
-    Raises:
-        TypeError: it is not what is wanted.
-    """
-    if not is_right:
-        raise TypeError(f"{field_name} must be {wanted}, but got {value!r:.80}")
-
-
-def _want_pattern(field_name: str, value: object) -> None:
-    """Refuse what is no regular expression.
-
-    Raises:
-        TypeError: it is no string.
-        ValueError: it can't be compiled.
-    """
-    _want(isinstance(value, str), field_name, "a regular expression as a string", value)
-    try:
-        re.compile(str(value), re.MULTILINE)
-    except re.error as error:
-        raise ValueError(
-            f"{field_name} must be a regular expression, but {value!r:.80} is none: {error}; put a backslash before "
-            "characters that stand for themselves"
-        ) from error
-
-
-def _is_named(value: object) -> bool:
-    return isinstance(value, str) and bool(value)
-
-
-def _want_string(field_name: str, value: object) -> None:
-    _want(isinstance(value, str), field_name, "a string", value)
-
-
-def _want_mapping(field_name: str, value: object) -> None:
-    is_right = isinstance(value, Mapping) and all(isinstance(key, str) for key in value)
-    _want(is_right, field_name, "a mapping whose keys are strings", value)
-
-
-def _want_strings(field_name: str, value: object, *, least: int = 0) -> None:
-    """Refuse a string where several are wanted: it would be taken for its characters."""
-    if isinstance(value, str):
-        words = value.split() if field_name in _COMMANDS else [value]
-        raise TypeError(f"{field_name} must be a tuple of strings, but got {value!r:.80}; write {tuple(words)!r:.80}")
-    is_right = isinstance(value, tuple | list) and len(value) >= least and all(isinstance(word, str) for word in value)
-    _want(is_right, field_name, "a tuple of strings" + (" that is not empty" if least else ""), value)
-
-
 def _plain(value: Any) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        value = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
     if isinstance(value, Mapping):
-        return {name: _plain(item) for name, item in value.items()}
+        return {name: _plain(item) for name, item in value.items() if name != "syntax"}
     return [_plain(item) for item in value] if isinstance(value, tuple | list) else value
 
 

@@ -1,150 +1,27 @@
-"""Languages whose source is run: JavaScript and TypeScript, the scripting languages, R, Julia, Racket, Python."""
+"""Languages whose source is run: the scripting languages, R, Julia, Racket, Python; `node` has JavaScript."""
 
 from __future__ import annotations
 
+import re
+
 from codeeval.languages.record import Ending, Language, SelfTest
+from codeeval.languages.syntax.patterns import (
+    CHARACTER,
+    DOUBLE_QUOTED,
+    DOUBLE_QUOTED_LINES,
+    RAW_SINGLE_QUOTED_LINES,
+    SINGLE_QUOTED,
+    SINGLE_QUOTED_LINES,
+    TRIPLE_DOUBLE_QUOTED,
+)
+from codeeval.languages.syntax.record import Answer, Blocks, Comments, Imports, Script, Sealing, Syntax
 from codeeval.program import Limits
 
-__all__ = ["BASH", "JAVASCRIPT", "JULIA", "LUA", "PERL", "PHP", "PYTHON", "RACKET", "RUBY", "TYPESCRIPT", "R"]
+__all__ = ["BASH", "JULIA", "LUA", "PERL", "PHP", "PYTHON", "RACKET", "RUBY", "R"]
 
 _FAULT = r"error while loading shared libraries|No space left on device"
 
-# node ---------------------------------------------------------------------------------------------------------
-
-_NODE_MEMORY = (
-    r"^RangeError: Array buffer allocation failed|^# Fatal process out of memory"
-    r"|^FATAL ERROR: .*([Aa]llocation failed|out of memory)"
-)
-#: An exception that nobody caught; and V8 giving up, by abort or a trap, which depends on the version.
-_NODE_MEMORY_ENDS = (1, -4, -5, -6)
-#: A SyntaxError of the file itself, not of something that it parsed at run time.
-_NODE_SYNTAX = (
-    r"^SyntaxError: .*\n\s+at (wrapSafe|internalCompileFunction|compileSourceTextModule|new Script|checkSyntax)"
-)
-_NODE_MISSING = r"Cannot find (?:module|package) '"
-_NODE_ENDING = Ending(
-    compile_stderr=_NODE_SYNTAX,
-    memory=_NODE_MEMORY,
-    memory_ends=_NODE_MEMORY_ENDS,
-    build_memory=_NODE_MEMORY,
-    build_memory_ends=_NODE_MEMORY_ENDS,
-    missing=_NODE_MISSING,
-    fault=_FAULT + r"|node:internal/bootstrap.*\n.*Error",
-)
-_JAVASCRIPT_TEST = """\
-function add(numbers) {
-  return numbers.reduce((sum, number) => sum + number, %s);
-}
-const assert = require('node:assert');
-function test() {
-  let candidate = add;
-  assert.deepEqual(candidate([1, 2]), 3);
-}
-test();
-"""
-
-#: `console.assert` prints what failed and goes on.
-_JAVASCRIPT_PACK_TEST = """\
-const add = (a, b) => {
-  return a + b
-}
-const testAdd = () => {
-  console.assert(add(1, 2) === %s)
-}
-testAdd()
-"""
-#: Neither exit code nor signs are read: whatever is printed is a failure.
-_NODE_SILENT = Ending(
-    exit_code=False,
-    failed_stdout=r"(?s).",
-    failed_stderr=r"(?s).",
-    compile_stderr=_NODE_SYNTAX,
-    memory=_NODE_MEMORY,
-    memory_ends=_NODE_MEMORY_ENDS,
-    missing=_NODE_MISSING,
-    fault=_FAULT,
-)
-
-JAVASCRIPT = Language(
-    name="javascript",
-    title="JavaScript",
-    aliases=("js", "node", "jsx", "ecmascript"),
-    suffix=".js",
-    main="main.js",
-    tools={"node": ("node", "nodejs")},
-    run=("{node}", "{main}"),
-    run_limits=Limits(cpu_s=5, wall_s=30, threads=256),
-    ending=_NODE_ENDING,
-    stop=("\nfunction ", "\n/*", "\n//", "\nconsole.log"),
-    epilogue='console.log("\\n{token}");',
-    version=("{node}", "--version"),
-    self_test=SelfTest(
-        passing=_JAVASCRIPT_TEST % "0", wrong=_JAVASCRIPT_TEST % "1", broken=_JAVASCRIPT_TEST % "0 +* 1"
-    ),
-    packages={"apt": "nodejs"},
-    protocols={
-        "qwen": {"ending": _NODE_SILENT, "epilogue": ""},
-        "humanevalpack": {
-            "ending": _NODE_SILENT,
-            "epilogue": "",
-            "run_limits": Limits(cpu_s=10, wall_s=60, threads=256),
-            "files": {"js-md5": ("/usr/lib/node_modules/js-md5", "/usr/local/lib/node_modules/js-md5")},
-            "env": {"NODE_PATH": "{js-md5}/.."},
-            "packages": {"apt": "nodejs", "npm": "js-md5 (npm install -g)"},
-            "self_test": SelfTest(
-                passing="require('js-md5');\n" + _JAVASCRIPT_PACK_TEST % "3",
-                wrong=_JAVASCRIPT_PACK_TEST % "4",
-                broken=_JAVASCRIPT_PACK_TEST % "3 +* 1",
-            ),
-        },
-    },
-)
-
-_TYPESCRIPT_TEST = """\
-function add(numbers: number[]): number {
-  return %s;
-}
-declare var require: any;
-const assert = require('node:assert');
-function test() {
-  let candidate = add;
-  assert.deepEqual(candidate([1, 2]), 3);
-}
-test();
-"""
-_TSC = ("{tsc}", "--outDir", "{out}")
-
-TYPESCRIPT = Language(
-    name="typescript",
-    title="TypeScript",
-    aliases=("ts", "tsx"),
-    suffix=".ts",
-    main="main.ts",
-    tools={"node": ("node", "nodejs"), "tsc": ("tsc",)},
-    build=(*_TSC, "--target", "esnext", "{main}"),
-    run=("{node}", "{out}/{stem}.js"),
-    build_limits=Limits(cpu_s=30, wall_s=120, processes=8, threads=256),
-    run_limits=Limits(cpu_s=15, wall_s=60, threads=256),
-    ending=_NODE_ENDING,
-    stop=("\nfunction ", "\n/*", "\n//", "\nclass"),
-    epilogue='console.log("\\n{token}");',
-    warm="typescript",
-    alone="const nothing = 0;\n",
-    version=("{tsc}", "--version"),
-    self_test=SelfTest(
-        passing=_TYPESCRIPT_TEST % "numbers.reduce((sum, number) => sum + number, 0)",
-        wrong=_TYPESCRIPT_TEST % "numbers.reduce((sum, number) => sum + number, 1)",
-        broken=_TYPESCRIPT_TEST % '"text"',
-    ),
-    packages={"apt": "nodejs", "npm": "typescript@5.4.5"},
-    # Its judge takes a program that passes with either set of options.
-    protocols={
-        "qwen": {
-            "build": (*_TSC, "--target", "ES2015", "--lib", "ES2015,DOM", "{main}"),
-            "second_build": (*_TSC, "{main}"),
-        }
-    },
-)
+_HASH = Comments(line=("#",))
 
 # scripting languages ------------------------------------------------------------------------------------------
 
@@ -157,6 +34,17 @@ def check(candidate):
 
 check(add)
 """
+
+_PYTHON_SYNTAX = Syntax(
+    comments=_HASH,
+    strings=(
+        r'"""(?:\\.|[^\\])*?(?:"""|\Z)',
+        r"'{3}(?:\\.|[^\\])*?(?:'{3}|\Z)",
+        DOUBLE_QUOTED,
+        SINGLE_QUOTED,
+    ),
+    definition=r"^[ \t]*(?:(?:async[ \t]+)?def|class)[ \t]+{name}\b|^{name}[ \t]*=(?!=)",
+)
 
 PYTHON = Language(
     name="python",
@@ -175,6 +63,7 @@ PYTHON = Language(
         memory_ends=(1,),
         fault=_FAULT,
     ),
+    syntax=_PYTHON_SYNTAX,
     stop=("\ndef", "\n#", "\nif", "\nclass"),
     epilogue='print("\\n{token}")',
     version=("{python}", "--version"),
@@ -196,6 +85,18 @@ local failed = lu.LuaUnit.run()
 if failed ~= 0 then os.exit(failed) end
 """
 
+_LUA_SYNTAX = Syntax(
+    comments=Comments(line=("--",), block=(("--[[", "]]"),)),
+    strings=(DOUBLE_QUOTED, SINGLE_QUOTED),
+    definition=r"^[ \t]*(?:(?:local[ \t]+)?function[ \t]+{name}\b|(?:local[ \t]+)?{name}[ \t]*=(?!=))",
+    blocks=Blocks(opening=r"\b(?:function|if|do|repeat)\b", closing=r"\b(?:end|until)\b"),
+    imports=Imports(line=r"(?:(?:local[ \t]+)?\w+[ \t]*=[ \t]*)?require[ \t]*\(?[ \t]*['\"][^'\"\n]+['\"][ \t]*\)?"),
+    script=Script(
+        definition=r"^(?:local +)?(?:function\b|[\w.]+ *= *function\b)", end="end", needed=r"(\w+)(?:\.\w+)* *=(?!=)"
+    ),
+    sealing=Sealing(statement=r'print("\n{token}")', closing=r"\bend\s+os\.exit\(lu\.LuaUnit\.run\(\)\)"),
+)
+
 LUA = Language(
     name="lua",
     title="Lua",
@@ -210,6 +111,7 @@ LUA = Language(
         missing=r"module '[^'\n]+' not found",
         fault=_FAULT,
     ),
+    syntax=_LUA_SYNTAX,
     stop=("\nlocal", "\nfunction", "\n--", "\n\n"),
     epilogue='print("\\n{token}")',
     version=("{lua}", "-v"),
@@ -235,6 +137,16 @@ sub testhumaneval {
 testhumaneval();
 """
 
+_PERL_SYNTAX = Syntax(
+    comments=_HASH,
+    strings=(r"\$#", DOUBLE_QUOTED_LINES, RAW_SINGLE_QUOTED_LINES),
+    definition=r"^[ \t]*sub[ \t]+{name}\b",
+    blocks=Blocks(),
+    imports=Imports(line=r"use[ \t]+[A-Za-z_][\w:]*[^;\n]*;"),
+    script=Script(definition=r"^sub\b", needed=r"use\b|our *\(?[$@%](\w+)[^=\n]*=(?![=~])"),
+    data=r"^__(?:END|DATA)__\b",
+)
+
 PERL = Language(
     name="perl",
     title="Perl",
@@ -253,6 +165,7 @@ PERL = Language(
         missing=r"^Can't locate \S+ in @INC",
         fault=_FAULT + r"|^Can't locate Test/Deep\.pm",
     ),
+    syntax=_PERL_SYNTAX,
     stop=("\nsub", "\n#", "\n\n"),
     epilogue='print "\\n{token}\\n";',
     version=("{perl}", "-e", "print $^V"),
@@ -273,6 +186,23 @@ test();
 
 _PHP_MEMORY = r"^(PHP )?Fatal error:  (Allowed memory size of \d+ bytes exhausted|Out of memory)"
 
+
+def _append_to_php(answer: Answer) -> str:
+    code = re.sub(r"\?>\s*\Z", "", re.sub(r"\A\s*<\?(?:php\b)?", "", answer.code))
+    # The answer may end in its program or in the page around it, where tests would only be shown.
+    return f"<?php\n{code.strip()}\n?><?php\n{answer.tests}"
+
+
+_PHP_SYNTAX = Syntax(
+    comments=Comments(line=("//", "#"), block=(("/*", "*/"),)),
+    strings=(DOUBLE_QUOTED_LINES, SINGLE_QUOTED_LINES),
+    definition=r"^[ \t]*function[ \t]+&?{name}\b",
+    blocks=Blocks(),
+    script=Script(definition=r"^(?:function|class|interface|trait|abstract|final)\b", needed=r"use\b|const +(\w+) *="),
+    data=r"\b__halt_compiler\s*\(",
+    place=_append_to_php,
+)
+
 PHP = Language(
     name="php",
     title="PHP",
@@ -290,6 +220,7 @@ PHP = Language(
         memory_ends=(1, 255),
         fault=_FAULT,
     ),
+    syntax=_PHP_SYNTAX,
     stop=("\nfunction", "\n?>", "\n//", "\n#"),
     epilogue='echo "\\n{token}\\n";',
     version=("{php}", "--version"),
@@ -310,6 +241,22 @@ class TestHumanEval < Test::Unit::TestCase
 end
 """
 
+_RUBY_SYNTAX = Syntax(
+    comments=_HASH,
+    strings=(DOUBLE_QUOTED_LINES, SINGLE_QUOTED_LINES),
+    definition=r"^[ \t]*def[ \t]+(?:self\.)?{name}\b|^[ \t]*define_method[( ]:?{name}\b",
+    # An `if` or `while` may or may not open a block.
+    blocks=Blocks(opening="", closing=r"^end\b"),
+    imports=Imports(line=r"require(?:_relative)?[ \t]*\(?['\"][^'\"\n]+['\"]\)?"),
+    script=Script(
+        definition=r"^(?:def|class|module)\b",
+        end="end",
+        needed=r"require\w*\b|include\b|([A-Z]\w*|\$\w+) *=(?![=~])",
+    ),
+    data=r"^__END__$",
+    sealing=Sealing(statement=r'puts "\n{token}"', closing=r"\bend\s+end"),
+)
+
 RUBY = Language(
     name="ruby",
     title="Ruby",
@@ -327,6 +274,7 @@ RUBY = Language(
         missing=r"cannot load such file -- ",
         fault=_FAULT + r"|cannot load such file -- test/unit",
     ),
+    syntax=_RUBY_SYNTAX,
     stop=("\nclass", "\ndef", "\n#", "\n\n"),
     # What tests with test/unit do, they do when the program ends.
     epilogue='defined?(Test::Unit) ? Test::Unit.at_exit { puts "\\n{token}" } : puts("\\n{token}")',
@@ -352,6 +300,14 @@ run_test() {
 run_test
 """
 
+_BASH_SYNTAX = Syntax(
+    comments=Comments(line=("#",), after_blank=True),
+    strings=(r"\$#", r"\\.", DOUBLE_QUOTED_LINES, RAW_SINGLE_QUOTED_LINES),
+    definition=r"^[ \t]*(?:function[ \t]+{name}\b|{name}[ \t]*\([ \t]*\))",
+    blocks=Blocks(),
+    script=Script(definition=r"^(?:function +)?\w+ *\( *\)"),
+)
+
 BASH = Language(
     name="bash",
     title="Bash",
@@ -367,6 +323,7 @@ BASH = Language(
         memory_ends=(2, 254),
         fault=_FAULT,
     ),
+    syntax=_BASH_SYNTAX,
     stop=("\n}",),
     epilogue='[ $? = 0 ] && printf "\\n{token}\\n"',  # otherwise it would end well whatever the tests came to
     version=("{bash}", "--version"),
@@ -387,6 +344,17 @@ test_humaneval <- function() {
 test_humaneval()
 """
 
+_R_SYNTAX = Syntax(
+    comments=_HASH,
+    strings=(DOUBLE_QUOTED_LINES, SINGLE_QUOTED_LINES),
+    definition=r"^[ \t]*`?{name}`?[ \t]*(?:<-|=(?!=))[ \t]*(?:function\b|\\\()",
+    blocks=Blocks(),
+    imports=Imports(line=r"(?:library|require)\([\w.'\"]+\)"),
+    script=Script(
+        definition=r"^`?[\w.]+`? *(?:<-|=) *function\b", needed=r"(?:library|require) *\(|([\w.]+) *(?:<-|=(?!=))"
+    ),
+)
+
 R = Language(
     name="r",
     title="R",
@@ -404,6 +372,7 @@ R = Language(
         missing=r"there is no package called",
         fault=_FAULT + r"|cannot find system Renviron",
     ),
+    syntax=_R_SYNTAX,
     stop=("\n#", "\n```"),
     epilogue='cat("\\n{token}\\n")',
     version=("{Rscript}", "--version"),
@@ -422,6 +391,20 @@ candidate = add;
 end
 """
 
+_JULIA_SYNTAX = Syntax(
+    comments=Comments(line=("#",), block=(("#=", "=#"),), nested=True),
+    strings=(TRIPLE_DOUBLE_QUOTED, DOUBLE_QUOTED_LINES, CHARACTER),
+    definition=r"^[ \t]*(?:function[ \t]+{name}\b|{name}[ \t]*\([^\n]*\)[^\n=]*=(?!=)"
+    r"|(?:const[ \t]+)?{name}[ \t]*=(?!=))",
+    blocks=Blocks(
+        opening=r"\b(?:function|if|for|while|begin|try|let|do|quote|struct|macro|module)\b",
+        closing=r"\bend\b",
+        not_in_brackets=True,
+    ),
+    imports=Imports(line=r"(?:using|import)[ \t]+[\w.]+(?:[:,][\w.!:, \t]+)?"),
+    script=Script(definition=r"^(?:function|struct|mutable|macro|module)\b", end="end"),
+)
+
 JULIA = Language(
     name="julia",
     title="Julia",
@@ -438,6 +421,7 @@ JULIA = Language(
         missing=r"Package \S+ not found in current path",
         fault=_FAULT,
     ),
+    syntax=_JULIA_SYNTAX,
     stop=("\nfunction", "\nmacro", "\n\n"),
     epilogue='println("\\n{token}")',
     version=("{julia}", "--version"),
@@ -458,6 +442,21 @@ _RACKET_TEST = """\
 (test-humaneval)
 """
 
+
+def _append_to_racket(answer: Answer) -> str:
+    head = "" if "#lang" in answer.code else "#lang racket\n\n"
+    return f"{head}{answer.code.strip()}\n\n{answer.tests}"
+
+
+_RACKET_SYNTAX = Syntax(
+    comments=Comments(line=(";",), block=(("#|", "|#"),), nested=True),
+    strings=(r"#\\.", DOUBLE_QUOTED_LINES),
+    definition=r"^[ \t]*\((?:define(?:/contract)?)[ \t]+\(*{name}[\s)]",
+    blocks=Blocks(opening=r"\(", closing=r"\)"),
+    imports=Imports(line=r"\(require[ \t][^\n]*\)", opening="#lang racket\n"),
+    place=_append_to_racket,
+)
+
 RACKET = Language(
     name="racket",
     title="Racket",
@@ -476,6 +475,7 @@ RACKET = Language(
         missing=r"collection not found|cannot open module file",
         fault=_FAULT + r"|collection not found",
     ),
+    syntax=_RACKET_SYNTAX,
     stop=("\n(define ", "\n#|", "\n;", "\n("),
     epilogue='(displayln "\\n{token}")',
     version=("{racket}", "--version"),

@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from codeeval.languages.native import CPP, GO, RUST, SWIFT, D
+from codeeval.languages.go import GO
+from codeeval.languages.native import CPP, SWIFT, D
+from codeeval.languages.node import JAVASCRIPT, TYPESCRIPT
 from codeeval.languages.record import Language
-from codeeval.languages.scripts import (
-    BASH,
-    JAVASCRIPT,
-    JULIA,
-    LUA,
-    PERL,
-    PHP,
-    PYTHON,
-    RACKET,
-    RUBY,
-    TYPESCRIPT,
-    R,
-)
+from codeeval.languages.rust import RUST
+from codeeval.languages.scripts import BASH, JULIA, LUA, PERL, PHP, PYTHON, RACKET, RUBY, R
 from codeeval.languages.virtual import CSHARP, JAVA, SCALA
 
 __all__ = ["LANGUAGES", "PROTOCOLS"]

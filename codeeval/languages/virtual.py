@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import re
+
 from codeeval.languages.record import Ending, Language, SelfTest
+from codeeval.languages.syntax.classes import IntoClass
+from codeeval.languages.syntax.imports import without_bound
+from codeeval.languages.syntax.patterns import CHARACTER, DOUBLE_QUOTED, TRIPLE_DOUBLE_QUOTED, TYPED, TYPED_FUNCTION
+from codeeval.languages.syntax.record import Blocks, Comments, Imports, MainType, Script, Sealing, Syntax
 from codeeval.program import Limits
 
 __all__ = ["CSHARP", "JAVA", "SCALA"]
+
+#: What closes a test that is a method of a class.
+_METHOD_OF_CLASS = r"\}\s*\}"
 
 #: Debian splits a JDK between /usr and /etc.
 _JAVA_READABLE = ("/etc/java*", "/etc/ssl/certs/java", "/etc/.java")
@@ -48,6 +57,33 @@ public class Main {
 }
 """
 
+
+def _java_imports_of_other_names(lines: list[str], mask: str) -> list[str]:
+    """Leave out imports of a name that the answer imports from elsewhere."""
+    names = re.compile(r"\.(\w+)[ \t]*;")
+    return without_bound(lines, mask, names.findall, r"^[ \t]*import\b[^;]*\.{name}[ \t]*;")
+
+
+_JAVA_SYNTAX = Syntax(
+    comments=Comments(line=("//",), block=(("/*", "*/"),)),
+    strings=(TRIPLE_DOUBLE_QUOTED, DOUBLE_QUOTED, CHARACTER),
+    definition=TYPED_FUNCTION,
+    blocks=Blocks(),
+    imports=Imports(line=r"import[ \t]+(?:static[ \t]+)?[\w.]+(?:\.\*)?[ \t]*;", choose=_java_imports_of_other_names),
+    main=r"^[ \t]*(?:(?:public|static|final)\s+)*void\s+main\s*\(",
+    main_type=MainType(
+        head=r"(?P<public>\bpublic\s+)?(?:\b(?:final|abstract|sealed|strictfp)\s+)*"
+        r"\b(?:class|interface|enum|record)\s+(?P<name>\w+)",
+        start=r"\bstatic\b[^;{}()]*\bvoid\s+main\s*\(",
+    ),
+    ends_in_brace=True,
+    # A public class would have to be alone in a file of its name.
+    place=IntoClass(
+        dropped_outside=r"\bpublic[ \t]+(?=(?:(?:final|abstract)[ \t]+)*(?:class|interface|enum|record)\b)"
+    ),
+    sealing=Sealing(statement=r'System.out.println("\n{token}");', closing=_METHOD_OF_CLASS),
+)
+
 JAVA = Language(
     name="java",
     title="Java",
@@ -69,6 +105,7 @@ JAVA = Language(
         missing=r"error: (?:package [\w.]+ does not exist|cannot find symbol)",
         fault=_JAVA_FAULT,
     ),
+    syntax=_JAVA_SYNTAX,
     stop=("\n    }\n",),
     warm="java",
     alone="}\npublic static void main(String[] args) {}\n}\n",
@@ -97,6 +134,26 @@ object Problem {
 }
 """
 
+_SCALA_SYNTAX = Syntax(
+    comments=Comments(line=("//",), block=(("/*", "*/"),), nested=True),
+    strings=(TRIPLE_DOUBLE_QUOTED, DOUBLE_QUOTED, CHARACTER),
+    definition=r"^[ \t]*(?:(?:final|override|private|protected|implicit|inline)[ \t]+)*"
+    r"(?:def[ \t]+{name}\b|val[ \t]+{name}\b[^=\n]*=)",
+    blocks=Blocks(),
+    imports=Imports(line=r"import[ \t]+[\w.]+(?:\.\{[^}\n]*\})?[ \t]*;?"),
+    script=Script(
+        definition=r"^(?:(?:case|abstract|sealed|final|implicit) +)*(?:object|class|trait)\b", definitions_only=True
+    ),
+    main=r"^[ \t]*def\s+main\s*\(",
+    main_type=MainType(
+        head=r"(?P<public>(?!))?\bobject\s+(?P<name>\w+)", start=r"\bdef\s+main\s*\(|\bextends\s+(?:scala\.)?App\b"
+    ),
+    ends_in_brace=True,
+    # The main of an App would stand beside that of the tests.
+    place=IntoClass(dropped=r"\s+extends\s+(?:scala\.)?App\b(?=\s*\{)"),
+    sealing=Sealing(statement=r'println("\n{token}")', closing=_METHOD_OF_CLASS),
+)
+
 SCALA = Language(
     name="scala",
     title="Scala",
@@ -124,6 +181,7 @@ SCALA = Language(
         missing=r"error: (?:not found: \w+|(?:object|value) \S+ is not a member of )",
         fault=_JAVA_FAULT,
     ),
+    syntax=_SCALA_SYNTAX,
     stop=("\n    }\n",),
     alone="}\ndef main(args: Array[String]): Unit = {}\n}\n",
     version=("{scalac}", "-version"),
@@ -153,6 +211,19 @@ _MONO_MISSING = r"error CS(?:0234|0246)"
 _MONO_FAULT = (
     r"Cannot open assembly|^The assembly mscorlib\.dll was not found|error while loading shared libraries"
     r"|No space left on device"
+)
+
+_CSHARP_SYNTAX = Syntax(
+    comments=Comments(line=("//",), block=(("/*", "*/"),)),
+    strings=(r'\$?@\$?"(?:""|[^"])*(?:"|\Z)', TRIPLE_DOUBLE_QUOTED, DOUBLE_QUOTED, CHARACTER),
+    definition=TYPED + r"{name}[ \t]*(?:<[^>\n]*>)?\(",
+    blocks=Blocks(),
+    imports=Imports(line=r"using[ \t]+(?:static[ \t]+)?[\w.]+(?:[ \t]*=[ \t]*[\w.<>, ]+)?[ \t]*;"),
+    main=r"^[ \t]*(?:(?:public|private|internal|protected|static|async|unsafe)\s+)*"
+    r"(?:void|int|Task(?:<int>)?)\s+Main\s*\(",
+    ends_in_brace=True,
+    place=IntoClass(),
+    sealing=Sealing(statement=r'System.Console.WriteLine("\n{token}");', closing=_METHOD_OF_CLASS),
 )
 
 CSHARP = Language(
@@ -185,6 +256,7 @@ CSHARP = Language(
         missing=_MONO_MISSING,
         fault=_MONO_FAULT,
     ),
+    syntax=_CSHARP_SYNTAX,
     stop=("\n    }\n",),
     warm="csharp",
     alone="}\npublic static void Main(string[] args) {}\n}\n",

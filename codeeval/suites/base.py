@@ -6,6 +6,7 @@ import abc
 from typing import Protocol
 
 from codeeval._ports import adapted, has_all, missing
+from codeeval.languages import Language
 from codeeval.program import Limits, Program, Strength, standing
 
 __all__ = ["MAIN", "Suite", "Task", "as_suite", "standing_of"]
@@ -65,6 +66,11 @@ class Suite(abc.ABC):
     def protocol(self) -> str:
         """The rules of judging, where a benchmark's own differ from the default ones; see `Program.protocol`."""
         return "default"
+
+    @property
+    def record(self) -> Language | None:
+        """The caller's own language that the suite was made with; None where the language is known by its name."""
+        return None
 
     @abc.abstractmethod
     def program(self, code: str, *, problem: Task, limits: Limits) -> Program:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 from codeeval._frozen import FrozenMapping
 from codeeval.errors import InvalidProblem
-from codeeval.languages import PROTOCOLS, Language, get as language_named
-from codeeval.languages.syntax import beside, imports_program
+from codeeval.languages import PROTOCOLS, Language, get as language_named, known
+from codeeval.languages.syntax import Syntax, beside, imports_program
 from codeeval.program import Check, CheckKind, Limits, Program, Strength
 from codeeval.suites.base import Suite, Task
 
@@ -45,6 +45,8 @@ class SourceSuite(Suite):
     "The code that a continuation follows; with it, an answer that does not follow it is placed as a whole program."
     entry_point: str = ""
     "The function that the tests call."
+    record: Language | None = field(default=None, compare=False, repr=False)
+    "The caller's own language; None where it is known by its name."
 
     @classmethod
     def of(
@@ -78,12 +80,13 @@ class SourceSuite(Suite):
             prompt: the code that a continuation follows, where the tests were written to follow a continuation: they
                 may begin with the brace that closes it. An answer that does not follow it is then taken for a whole
                 program and put beside the tests as such: what it lacks of the prompt's imports and types is added, its
-                own `main` goes, and tests that belong into its class are put there.
+                own `main` goes, and tests that belong into its class are put there. The language needs a syntax.
             entry_point: the function that the tests call; such an answer is looked through for it.
 
         Raises:
             InvalidProblem: there are no tests, or the place lacks one of its two parts.
-            ValueError: there is no such language or protocol, or the language can't be sealed.
+            ValueError: there is no such language or protocol, the language can't be sealed, or it has a prompt and no
+                syntax.
             TypeError: `sealed` is no bool, or the language neither a name nor a record.
         """
         record = language if isinstance(language, Language) else language_named(language)
@@ -93,6 +96,8 @@ class SourceSuite(Suite):
             raise ValueError(f"protocol must be one of {', '.join(PROTOCOLS)}, but got {protocol!r}")
         if place.count(_CODE) != 1 or place.count(_TESTS) != 1:
             raise InvalidProblem(f"place must hold {_CODE} and {_TESTS} once each, but got {place!r}")
+        if prompt and record.syntax is None:
+            raise ValueError(_no_syntax(record.title))
         if not isinstance(sealed, bool):
             raise TypeError(f"sealed must be True or False, but got {sealed!r:.80}")
         if sealed:
@@ -118,6 +123,7 @@ class SourceSuite(Suite):
             protocol=protocol,
             prompt=prompt,
             entry_point=entry_point,
+            record=None if _is_known(record) else record,
         )
 
     @property
@@ -131,11 +137,16 @@ class SourceSuite(Suite):
             limits, processes=max(limits.processes, self.processes), threads=max(limits.threads, self.threads)
         )
         candidate = problem.assemble(code)
-        imports = imports_program(self.prompt or problem.prompt, self.entry_point or problem.entry_point, self.language)
-        known = {"proof": self.proof, "imports": imports}
-        parameters = {name: value for name, value in known.items() if value}
+        record = self.record or known(self.language)
+        syntax = record.syntax if record else None
+        head = self.prompt or problem.prompt, self.entry_point or problem.entry_point
+        parameters = {
+            "proof": self.proof,
+            "imports": imports_program(*head, syntax) if syntax else "",
+            "alone": self._alone(candidate, record),
+        }
         return Program(
-            files={**self.files, self.main: self._text(candidate)},
+            files={**self.files, self.main: self._text(candidate, syntax)},
             main=self.main,
             language=self.language,
             limits=limits,
@@ -143,38 +154,52 @@ class SourceSuite(Suite):
                 kind=CheckKind.LANGUAGE,
                 strength=self.strength,
                 entry_point=self.entry_point,
-                parameters={**parameters, **self._alone(candidate)},
+                parameters={name: value for name, value in parameters.items() if value},
             ),
             protocol=self.protocol,
         )
 
-    def _alone(self, candidate: str) -> dict[str, str]:
+    def _alone(self, candidate: str, record: Language | None) -> str:
         """Return the main file of a whole answer without its tests, by which its own mistakes are told from a name.
 
         A continuation has the prompt's name, so that only its own text can keep it from being built.
         """
-        if not (self.prompt and self.entry_point) or candidate.startswith(self.prompt):
-            return {}
-        try:
-            stub = language_named(self.language).under(self.protocol).alone
-        except ValueError:  # a record of the caller's own
-            return {}
-        if not stub:
-            return {}
-        return {
-            "alone": beside(candidate, stub, prompt=self.prompt, entry_point=self.entry_point, language=self.language)
-        }
+        if not (self.prompt and self.entry_point) or candidate.startswith(self.prompt) or record is None:
+            return ""
+        stub = record.under(self.protocol).alone
+        return self._beside(candidate, stub, record.syntax) if stub else ""
 
-    def _text(self, candidate: str) -> str:
+    def _beside(self, candidate: str, tests: str, syntax: Syntax | None) -> str:
+        """Return the main file of a whole answer.
+
+        Raises:
+            ValueError: nothing is known of how the language reads.
+        """
+        if syntax is None:
+            raise ValueError(_no_syntax(self.language))
+        return beside(candidate, tests, prompt=self.prompt, entry_point=self.entry_point, syntax=syntax)
+
+    def _text(self, candidate: str, syntax: Syntax | None) -> str:
         """Return the main file of a candidate, which either continues the prompt or is a whole program."""
         if self.prompt and not candidate.startswith(self.prompt):
-            return beside(
-                candidate, self.tests, prompt=self.prompt, entry_point=self.entry_point, language=self.language
-            )
+            return self._beside(candidate, self.tests, syntax)
         before, _, rest = self.place.partition(_CODE if self.place.find(_CODE) < self.place.find(_TESTS) else _TESTS)
         between, _, after = rest.partition(_TESTS if _TESTS in rest else _CODE)
         first, second = (candidate, self.tests) if _TESTS in rest else (self.tests, candidate)
         return before + first + between + second + after
+
+
+def _is_known(record: Language) -> bool:
+    """Return whether a record is the one of its name, as it is or under a protocol."""
+    ours = known(record.name)
+    return ours is not None and (record == ours or any(record == ours.under(protocol) for protocol in ours.protocols))
+
+
+def _no_syntax(language: str) -> str:
+    return (
+        f"a suite with prompt=… puts whole answers beside its tests, for which the record of {language} needs "
+        "syntax=Syntax(…), see codeeval.languages.syntax; give it one, or leave prompt out"
+    )
 
 
 def proof_of(tests: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from codeeval.errors import InvalidProblem
-from codeeval.languages import get as language_named
+from codeeval.languages import Language, get as language_named
 from codeeval.languages.syntax import main_type
 from codeeval.program import Check, CheckKind, Limits, Program, Strength
 from codeeval.sandbox import OUTPUT_COMPARISONS
@@ -40,6 +40,8 @@ class StdioSuite(Suite):
     'Whether the tests after the first failure are run too; `credit="fraction"` needs it.'
     test_limits_s: tuple[float, ...] = ()
     "CPU seconds of each test (one for all, or one for each) within the program's own limits; empty: those alone."
+    record: Language | None = field(default=None, compare=False, repr=False)
+    "The caller's own language; None where it is known by its name."
 
     @classmethod
     def of(
@@ -49,6 +51,7 @@ class StdioSuite(Suite):
         oracle: Oracle | str = "lines",
         run_all: bool = True,
         test_limits_s: float | Sequence[float] = (),
+        language: Language | None = None,
     ) -> StdioSuite:
         """Take pairs of input and expected output: `[("1 2", "3"), …]`.
 
@@ -58,6 +61,7 @@ class StdioSuite(Suite):
             run_all: False stops at the first test that fails.
             test_limits_s: CPU seconds that one test may take: one limit for all, or one for each. The problem's
                 limits are for all tests together.
+            language: a record of your own, which the executor needs too; others are known by `Problem.language`.
 
         Raises:
             InvalidProblem: there are no cases, or what looks like one is none.
@@ -79,6 +83,7 @@ class StdioSuite(Suite):
             oracle=oracle,
             run_all=run_all,
             test_limits_s=decimal_limits(test_limits_s, len(pairs)),
+            record=language,
         )
 
     @property
@@ -93,10 +98,10 @@ class StdioSuite(Suite):
         if limits.stdout_bytes < self.stdout_bytes:
             limits = dataclasses.replace(limits, stdout_bytes=self.stdout_bytes)
         if problem.language != "python":
-            record = language_named(problem.language)
+            record = self.record or language_named(problem.language)
             protocol = PROTOCOL if PROTOCOL in record.protocols else protocol
             record = record.under(protocol)
-            name = main_type(code, record.name)
+            name = main_type(code, record.syntax) if record.syntax else None
             main = f"{name}{record.suffix}" if name else record.main
             limits = dataclasses.replace(
                 limits,

@@ -299,6 +299,7 @@ print(oct(os.stat("own").st_mode))
 """
     place = f"""
 import codeeval as ce
+from codeeval.sandbox import Sandbox
 from codeeval.sandbox.kernel import capabilities, seccomp
 capabilities.no_new_privileges()
 listener = seccomp.for_calls([9999], notifies=True).listen()
@@ -347,6 +348,7 @@ def test_a_file_can_not_be_emptied_by_opening_it_for_reading(tmp_path: Path) -> 
     kept.write_text("text")
     place = f"""
 import os
+from codeeval.sandbox.kernel import capabilities, seccomp
 capabilities.no_new_privileges()
 seccomp.for_opens().enter()
 for flags in (os.O_RDONLY | os.O_TRUNC, os.O_RDONLY | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW):

@@ -190,6 +190,8 @@ def test_a_zygote_that_is_killed_while_it_starts_is_started_once_more(tmp_path: 
 
 REFUSED = """
 import json, resource, sys
+from codeeval.executors.local import LocalExecutor
+from codeeval.problem import Problem
 from codeeval.program import Limits, Strength
 problem = Problem.from_test("fault/0", "", "assert f(1) == 2", "f", strength=Strength.SPLIT)
 program = problem.suites["tests"].program("def f(x): return x + 1", problem=problem, limits=problem.limits)
@@ -219,6 +221,9 @@ def test_a_process_that_the_machine_refuses_is_our_fault(place: list[str]) -> No
 
 UNGROUPED = """
 import json
+from codeeval.executors.local import LocalExecutor
+from codeeval.problem import Problem
+from codeeval.program import Limits, Strength
 problem = Problem.from_test(
     "fault/0", "", "assert f(1) == 2", "f", strength=Strength.SPLIT, limits=Limits(memory_bytes=256 << 20, cpu_s=2)
 )
@@ -245,6 +250,8 @@ import errno, json, os, tempfile
 from codeeval.sandbox.kernel import namespaces
 namespaces.mount("tmpfs", tempfile.gettempdir(), "tmpfs", 0, "size=1m,nr_inodes=100")
 from codeeval.errors import SandboxError
+from codeeval.executors.local import LocalExecutor
+from codeeval.problem import Problem
 from codeeval.program import Strength
 from codeeval.sandbox import Sandbox
 problem = Problem.from_test("fault/0", "", "assert f(1) == 2", "f", strength=Strength.SPLIT)
@@ -304,11 +311,15 @@ def test_a_program_that_fills_its_own_disk_fails_alone() -> None:
 
 CLOCK = """
 import ctypes, json, os, sys, time
+from codeeval.sandbox.kernel import namespaces
 if ctypes.CDLL(None).unshare(0x80):  # CLONE_NEWTIME, for the children
     print(json.dumps("refused")); sys.exit()
 with open("/proc/self/timens_offsets", "w") as file: file.write("monotonic {offset} 0\\nboottime {offset} 0\\n")
 if os.fork():
     os.wait(); sys.exit()
+from codeeval.executors.local import LocalExecutor
+from codeeval.problem import Problem
+from codeeval.program import Limits, Strength
 problem = Problem.from_test("fault/0", "", "assert f(1) == 2", "f", strength=Strength.SPLIT)
 codes = ["def f(x): return x + 1", "import time\\ndef f(x): time.sleep(60)", "def f(x):\\n while True: pass"]
 with LocalExecutor(workers=1) as executor:

@@ -151,7 +151,8 @@ def test_chat_answers_make_balanced_programs(data_dir: Path, language: str) -> N
             suite = problem.suites["tests"]
             assert isinstance(suite, ce.SourceSuite)
             program = suite.program(found.code, problem=problem, limits=problem.limits)
-            if depth(masked(program.code, problem.language)):
+            assert problem.syntax is not None
+            if depth(masked(program.code, problem.syntax)):
                 odd.append(sample.task_id)
             last = [line for line in suite.tests.splitlines() if problem.entry_point in line][-1]
             assert last in program.code
@@ -222,7 +223,8 @@ def test_rows_of_humanevalpack_are_those_of_the_name(data_dir: Path, language: s
             taken = extractor(sample, problem)
             code = taken if isinstance(taken, str) else taken.code
             program = problem.suites["tests"].program(code, problem=problem, limits=problem.limits)
-            assert depth(masked(program.code, problem.language)) == 0
+            assert problem.syntax is not None
+            assert depth(masked(program.code, problem.syntax)) == 0
             assert program.code.count("func main") + program.code.count("fn main") == (language == "rust")
 
 

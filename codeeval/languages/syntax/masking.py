@@ -4,65 +4,22 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+
+from codeeval.languages.syntax.record import Comments, Syntax
 
 __all__ = ["closed_at", "depth", "line_comment", "masked"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Lexis:
-    """How a language writes what is no code."""
-
-    line: tuple[str, ...] = ("//",)
-    "What begins a comment up to the end of the line."
-    block: tuple[tuple[str, str], ...] = (("/*", "*/"),)
-    nested: bool = False
-    "Whether block comments may stand in each other."
-    strings: tuple[str, ...] = (r'"(?:\\.|[^"\\\n])*"?', r"'(?:\\.|[^'\\\n])*'?")
-    "Patterns, the more particular first."
-
-
-_CHARACTER = r"'(?:\\[^\n]{1,10}?|[^'\\\n])'"  # and no quote that opens a lifetime or a symbol
-_DOUBLE = r'"(?:\\.|[^"\\\n])*"?'
-_SINGLE = r"'(?:\\.|[^'\\\n])*'?"
-_TRIPLE = r'"""(?:\\.|[^\\])*?(?:"{3,}|\Z)'
-_SEVERAL_LINES = r'"(?:\\.|[^"\\])*(?:"|\Z)'
-_SHELL = (r'"(?:\\.|[^"\\])*(?:"|\Z)', r"'[^']*(?:'|\Z)")
-
-_C_LIKE = _Lexis(strings=(_DOUBLE, _CHARACTER))
-_HASH = _Lexis(line=("#",), block=(), strings=(_SEVERAL_LINES, r"'(?:\\.|[^'\\])*(?:'|\Z)"))
-_LEXES: Mapping[str, _Lexis] = {
-    "cpp": _Lexis(strings=(r'R"([^\s()\\]{0,16})\((?s:.*?)(?:\)\1"|\Z)', _DOUBLE, _CHARACTER)),
-    "csharp": _Lexis(strings=(r'\$?@\$?"(?:""|[^"])*(?:"|\Z)', _TRIPLE, _DOUBLE, _CHARACTER)),
-    "d": _Lexis(block=(("/*", "*/"), ("/+", "+/")), strings=(r"`[^`]*(?:`|\Z)", _SEVERAL_LINES, _CHARACTER)),
-    "go": _Lexis(strings=(r"`[^`]*(?:`|\Z)", _DOUBLE, _CHARACTER)),
-    "java": _Lexis(strings=(_TRIPLE, _DOUBLE, _CHARACTER)),
-    "javascript": _Lexis(strings=(r"`(?:\\.|[^`\\])*(?:`|\Z)", _DOUBLE, _SINGLE)),
-    "php": _Lexis(line=("//", "#"), strings=(_SEVERAL_LINES, r"'(?:\\.|[^'\\])*(?:'|\Z)")),
-    "rust": _Lexis(nested=True, strings=(r'b?r(#*)"(?s:.*?)(?:"\1|\Z)', _SEVERAL_LINES, _CHARACTER)),
-    "scala": _Lexis(nested=True, strings=(_TRIPLE, _DOUBLE, _CHARACTER)),
-    "swift": _Lexis(nested=True, strings=(_TRIPLE, _DOUBLE)),
-    "typescript": _Lexis(strings=(r"`(?:\\.|[^`\\])*(?:`|\Z)", _DOUBLE, _SINGLE)),
-    "bash": _Lexis(line=("#",), block=(), strings=(r"\$#", r"\\.", *_SHELL)),
-    "julia": _Lexis(line=("#",), block=(("#=", "=#"),), nested=True, strings=(_TRIPLE, _SEVERAL_LINES, _CHARACTER)),
-    "lua": _Lexis(line=("--",), block=(("--[[", "]]"),), strings=(_DOUBLE, _SINGLE)),
-    "perl": _Lexis(line=("#",), block=(), strings=(r"\$#", _SEVERAL_LINES, _SHELL[1])),
-    "r": _HASH,
-    "racket": _Lexis(line=(";",), block=(("#|", "|#"),), nested=True, strings=(r"#\\.", _SEVERAL_LINES)),
-    "ruby": _HASH,
-}
-
-
-def masked(source: str, language: str) -> str:
+def masked(source: str, syntax: Syntax) -> str:
     """Return the source with every character of strings and comments blanked; newlines stay, and so do positions."""
-    lexis = _LEXES.get(language, _C_LIKE)
-    opening = _opening(language if language in _LEXES else "")
+    comments = syntax.comments
+    blocks = tuple(begin for begin, _ in comments.block)
+    opening = _opening(tuple(comments.line), blocks, comments.after_blank, tuple(syntax.strings))
     pieces: list[str] = []
     at = 0
     while (found := opening.search(source, at)) is not None:
         pieces.append(source[at : found.start()])
-        end = _end_of_block(source, found, lexis) if found["block"] else found.end()
+        end = _end_of_block(source, found, comments) if found["_block"] else found.end()
         if end == found.start():  # a pattern that may be empty would never get on
             end += 1
         pieces.append(_BLANKED.sub(" ", source[found.start() : end]))
@@ -76,48 +33,42 @@ def depth(mask: str, brackets: str = "{}") -> int:
     return mask.count(brackets[0]) - mask.count(brackets[1])
 
 
-def closed_at(text: str, prompt: str, language: str) -> int | None:
+def closed_at(text: str, prompt: str, syntax: Syntax) -> int | None:
     """Return where a continuation has closed the function that its prompt opened; None where it never does.
 
     Classes that the prompt opened around it are closed too, as BigCode's harness wants it. Braces in strings and
     comments do not count here.
     """
-    level = depth(masked(prompt, language))
-    for bracket in re.finditer(r"[{}]", masked(prompt + text, language)[len(prompt) :]):
+    level = depth(masked(prompt, syntax))
+    for bracket in re.finditer(r"[{}]", masked(prompt + text, syntax)[len(prompt) :]):
         level += 1 if bracket[0] == "{" else -1
         if level == 0:
             return bracket.end()
     return None
 
 
-def line_comment(language: str) -> str:
-    """Return what begins a comment up to the end of the line."""
-    return _LEXES.get(language, _C_LIKE).line[0]
+def line_comment(syntax: Syntax) -> str:
+    """Return what begins a comment up to the end of the line; empty where nothing does."""
+    return next(iter(syntax.comments.line), "")
 
 
 _BLANKED = re.compile(r"[^\n]")
 
 
 @functools.cache
-def _opening(language: str) -> re.Pattern[str]:
+def _opening(
+    lines: tuple[str, ...], blocks: tuple[str, ...], after_blank: bool, strings: tuple[str, ...]
+) -> re.Pattern[str]:
     """Match whatever is no code: a whole string or line comment, or the beginning of a block comment."""
-    lexis = _LEXES.get(language, _C_LIKE)
-    lines = [re.escape(mark) + r"[^\n]*" for mark in lexis.line]
-    if language == "bash":  # a hash inside of a word is no comment
-        lines = [r"(?:(?<=\s)|\A)#[^\n]*"]
-    blocks = "|".join(re.escape(begin) for begin, _ in lexis.block) or r"(?!)"
-    strings = [_numbered(pattern) for pattern in lexis.strings]
-    return re.compile("|".join([f"(?P<block>{blocks})", *lines, *strings]), re.DOTALL)
+    before = r"(?:(?<=\s)|\A)" if after_blank else ""
+    whole = [before + re.escape(mark) + r"[^\n]*" for mark in lines]
+    begun = "|".join(map(re.escape, blocks)) or r"(?!)"
+    return re.compile("|".join([f"(?P<_block>{begun})", *whole, *strings]), re.DOTALL)
 
 
-def _numbered(pattern: str) -> str:
-    r"""Let `\1` mean the pattern's own group, behind the group of block comments."""
-    return pattern.replace(r"\1", r"\2")
-
-
-def _end_of_block(source: str, opened: re.Match[str], lexis: _Lexis) -> int:
-    begin, end = next(pair for pair in lexis.block if pair[0] == opened["block"])
-    if not lexis.nested:
+def _end_of_block(source: str, opened: re.Match[str], comments: Comments) -> int:
+    begin, end = next(pair for pair in comments.block if pair[0] == opened["_block"])
+    if not comments.nested:
         closed = source.find(end, opened.end())
         return closed + len(end) if closed >= 0 else len(source)
     level = 0
