@@ -386,6 +386,7 @@ def test_a_file_that_is_nested_too_deeply_is_damage(tmp_path: Path, name: str) -
             attempt(tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["samples.jsonl", "executions.jsonl"])
 def test_at_no_depth_a_line_raises_anything_but_a_results_error(tmp_path: Path, name: str) -> None:
     run(tmp_path)

@@ -390,6 +390,7 @@ def test_what_was_compiled_before_is_not_compiled_again(compiling: ce.LocalExecu
     assert other.stdout != first.stdout
 
 
+@pytest.mark.sandbox
 def test_what_is_too_deep_to_be_carried_is_the_programs_own(compiling: ce.LocalExecutor) -> None:
     execution = compiling.run(compiled("# DEEP"))
 
