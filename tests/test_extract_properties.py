@@ -88,7 +88,8 @@ def test_a_program_that_defines_the_entry_point_stays_one_and_is_stable(statemen
     assert once == twice
 
 
-@settings(max_examples=200)
+@pytest.mark.slow
+@settings(max_examples=400)
 @given(pieces=st.lists(st.sampled_from(PIECES), max_size=12), style=st.sampled_from(["completion", "chat"]))
 def test_no_mixture_makes_an_extractor_raise(pieces: list[str], style: str) -> None:
     for extractor in EXTRACTORS.values():

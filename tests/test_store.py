@@ -463,6 +463,7 @@ def test_an_unwritable_directory_is_refused_before_anything_runs() -> None:
     assert sampler.asked == []
 
 
+@pytest.mark.slow
 @given(data=st.data())
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_run_goes_on_from_any_length_of_its_logs(

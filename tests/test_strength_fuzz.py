@@ -79,6 +79,7 @@ def test_what_is_split_of_drawn_tests_is_indifferent_to_copies() -> None:
     assert not differences, str(differences[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "rule", ["passed once", "kept answers", "changed answers", "passed answers", "callback", "identity", "nan"]
 )
