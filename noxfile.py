@@ -18,6 +18,13 @@ def tests(session: nox.Session) -> None:
     session.run("python", "-m", "pytest", *session.posargs)
 
 
+@nox.session(default=False)
+def unit(session: nox.Session) -> None:
+    """Run the tests that start no process, on all cores; under half a minute."""
+    session.install("-e", ".[test,humaneval]")
+    session.run("python", "-m", "pytest", "-m", "unit", "-n", "auto", *session.posargs)
+
+
 @nox.session(name="tests-bare", default=False)
 def tests_bare(session: nox.Session) -> None:
     """Run the tests without any extra: what needs one skips or says MissingExtra."""

@@ -9,6 +9,7 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 
 from codeeval.executors.local import LocalExecutor
@@ -32,6 +33,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure() -> None:
+    # How long an example takes depends on what else the machine does.
+    hypothesis.settings.register_profile(
+        "any machine", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+    )
+    hypothesis.settings.load_profile("any machine")
     tiers.watch()
 
 

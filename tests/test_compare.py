@@ -73,6 +73,7 @@ class TestMcNemar:
 
         assert mcnemar_exact(gained, lost) == pytest.approx(float(min(Fraction(1), 2 * tail)), rel=1e-11)
 
+    @pytest.mark.slow
     def test_thousands_of_discordant_problems_do_not_underflow(self) -> None:
         stats = pytest.importorskip("scipy.stats", reason="scipy is an independent check")
 

@@ -119,6 +119,7 @@ def test_without_solve_rates_that_criterion_is_left_out_and_said_so() -> None:
     assert "no solve rates were given" in str(hard)
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_number_of_queries() -> None:
     """Blocks of 1024 × 26 numbers are 0.1 MB; all of these queries at once would be 20 MB as vectors alone."""
 

@@ -961,7 +961,7 @@ def test_a_toolchain_that_was_mended_works_at_the_next_look(tmp_path: Path) -> N
     assert (before, after.state, after.message) == ("broken", "works", "")
 
 
-@pytest.mark.toolchain
+@pytest.mark.sandbox
 def test_a_diagnosis_is_found_by_any_name_of_its_language() -> None:
     assert ce.languages.doctor(["sh"])["sh"].language.name == "bash"
 

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.sandbox
+
 NOTEBOOK = Path(__file__).parents[1] / "examples" / "first_evaluation.ipynb"
 
 
@@ -53,7 +55,6 @@ def html_of(cell: Any) -> str:
     return "".join(output.get("data", {}).get("text/html", "") for output in cell.outputs)
 
 
-@pytest.mark.sandbox
 def test_results_on_the_last_line_of_a_cell_render_as_a_table(executed_cells: list[Any]) -> None:
     tables = [html for cell in executed_cells if "<table" in (html := html_of(cell))]
 

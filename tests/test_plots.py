@@ -186,6 +186,7 @@ class TestTaskHeatMap:
         assert [label.get_text() for label in axes.get_xticklabels()] == ["2", "0", "1"]
         assert axes.collections[0].get_array().tolist() == [[1, 1, 0], [1, 0, 0]]
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(("tasks", "strips"), [(1, 1), (164, 2), (1140, 14)])
     def test_every_task_has_its_label(self, tasks: int, strips: int) -> None:
         figure = plots.task_heat_map(a_run([[i % 3 == 0] for i in range(tasks)], prefix="BigCodeBench/"))

@@ -201,6 +201,7 @@ class TestPage:
 
 
 class TestBounds:
+    @pytest.mark.slow
     def test_16400_attempts_fit_and_what_is_left_out_is_said(self, tmp_path: Path) -> None:
         code = "def f(x):\n" + "    x = x + 1  # a long program, with <markup> to escape\n" * 60
         attempts = [attempt(f"toy/{i}", j, code=code, message=f"assert {j}") for i in range(164) for j in range(100)]
@@ -349,6 +350,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return report(a_run(164, 10), tmp_path_factory.mktemp("page") / "report.html", title="A run of a toy model")
 
 
+@pytest.mark.sandbox
 class TestInABrowser:
     @pytest.mark.parametrize(("scheme", "ground"), [("light", (255, 255, 255)), ("dark", (20, 23, 26))])
     def test_is_drawn_on_the_ground_that_the_reader_prefers(

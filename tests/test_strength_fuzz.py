@@ -61,6 +61,7 @@ def test_verdicts_are_the_oracles(mode: str, executor: ce.LocalExecutor) -> None
         check()
 
 
+@pytest.mark.slow
 def test_what_is_split_at_the_border_is_indifferent_to_copies() -> None:
     """Hundreds of tests, each close to something that is outside; those that are proven meet many candidates."""
     differences = compare_near_misses()
@@ -68,6 +69,7 @@ def test_what_is_split_at_the_border_is_indifferent_to_copies() -> None:
     assert not differences, "\n".join(d.pair.tests.case.tests for d in differences)
 
 
+@pytest.mark.slow
 def test_what_is_split_of_drawn_tests_is_indifferent_to_copies() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -76,6 +78,7 @@ def test_what_is_split_of_drawn_tests_is_indifferent_to_copies() -> None:
     assert not differences, str(differences[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "rule", ["passed once", "kept answers", "changed answers", "passed answers", "callback", "identity", "nan"]
 )

@@ -26,7 +26,7 @@ FAIL = "\nimport os, sys\nsys.stdout.flush()\nos._exit(3)\n"
 LIBC = "import ctypes, os, signal, struct, sys\nlibc = ctypes.CDLL(None, use_errno=True)\n"
 
 
-pytestmark = pytest.mark.executor(needs=["pid"])
+pytestmark = [pytest.mark.sandbox, pytest.mark.executor(needs=["pid"])]
 
 
 def python(source: str, limits: Limits = LIMITS) -> Program:
@@ -136,7 +136,6 @@ while not os.path.exists("{0}/over"):
 """
 
 
-@pytest.mark.sandbox
 def test_descriptors_that_nobody_takes_keep_no_other_worker_from_its_own(limits: Limits, tmp_path: Path) -> None:
     """The kernel counts them per user, and holds them against whoever passes one on next: each of our processes."""
 
@@ -379,7 +378,6 @@ def compiled(source: str, limits: Limits = LIMITS, **files: str) -> Program:
     )
 
 
-@pytest.mark.sandbox
 def test_what_was_compiled_before_is_not_compiled_again(compiling: ce.LocalExecutor) -> None:
     show = "print(open('out/time').read())"
 
@@ -457,7 +455,6 @@ def caching(compiler: str) -> Language:
     )
 
 
-@pytest.mark.sandbox
 def test_a_cache_that_is_too_large_to_be_copied_is_done_without() -> None:
     large = _CACHING_COMPILER + "open('.cache/large', 'wb').write(bytes(40 << 20))\n"
     with ce.LocalExecutor(workers=1, languages=[caching(large)]) as executor:
@@ -472,7 +469,6 @@ def test_a_cache_that_is_too_large_to_be_copied_is_done_without() -> None:
     assert sum("memfd" in name for name in open_files) == 5, "one for each build, and none for the cache"
 
 
-@pytest.mark.sandbox
 def test_what_was_built_may_be_larger_than_what_a_run_may_write() -> None:
     """Else a program could make its box fail, and so be in no denominator, by the size of what it is built to."""
     big = dataclasses.replace(
@@ -491,7 +487,6 @@ def test_what_was_built_may_be_larger_than_what_a_run_may_write() -> None:
     assert wrong.status is Status.FAILED, wrong
 
 
-@pytest.mark.sandbox
 def test_a_compiler_gets_a_copy_of_its_cache_in_which_no_program_leaves_a_trace() -> None:
     show = "print(open('out/known').read())\n"
 
