@@ -929,6 +929,8 @@ def test_whole_programs_may_be_called_as_their_authors_call_them(
         ("java", "// public class A\nclass B { class A { } public static final void main(String... a) { } }\n", "B"),
         ("java", "class A { void main() { } }\n", None),
         ("scala", "class A\nobject B { def main(a: Array[String]) = { } }\n", "B"),
+        ("java", "int total = 1;\n", None),
+        ("scala", "", None),
         ("go", "package main\n", None),
     ],
 )

@@ -384,6 +384,13 @@ def test_what_the_functions_need_stays_among_the_examples(
     assert without_examples(f"{function}\n{needed}{example}", "add", syntax(language)) == function + needed
 
 
+@pytest.mark.parametrize(
+    ("language", "function"), [("javascript", "function add(a) {\n}\n"), ("ruby", "def add(a)\nend\n")]
+)
+def test_examples_that_are_all_indented_are_taken_off(language: str, function: str) -> None:
+    assert without_examples(f"{function}\n  puts(add(1))\n", "add", syntax(language)) == function
+
+
 @pytest.mark.parametrize("call", ["Problem.main(Array())", "println(Problem.add(1))"])
 def test_what_no_scala_program_may_do_outside_of_objects_is_taken_off(call: str) -> None:
     code = "object Problem {\n  def add(a: Int) = a\n}\n"

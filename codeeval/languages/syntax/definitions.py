@@ -52,11 +52,11 @@ def main_type(code: str, syntax: Syntax) -> str | None:
     found = [
         type_ for type_ in re.finditer(syntax.main_type.head, mask, re.MULTILINE) if depth(mask[: type_.start()]) == 0
     ]
-    ends = [type_.start() for type_ in found[1:]] + [len(mask)]
-    public = [type_["name"] for type_ in found if type_["public"]]
+    ends = [*(head.start() for head in found), len(mask)][1:]
+    public = [head["name"] for head in found if head["public"]]
     starting = [
-        type_["name"]
-        for type_, end in zip(found, ends, strict=True)
-        if re.search(syntax.main_type.start, mask[type_.start() : end], re.MULTILINE)
+        head["name"]
+        for head, end in zip(found, ends, strict=True)
+        if re.search(syntax.main_type.start, mask[head.start() : end], re.MULTILINE)
     ]
     return next(iter((*public, *starting)), None)

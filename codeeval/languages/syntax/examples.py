@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 
@@ -77,7 +78,7 @@ def _statements(mask: str, at: int, script: Script) -> Iterator[tuple[int, int]]
         for line in re.compile(rf"^(?!{goes_on})\S", re.MULTILINE).finditer(mask, at)
         if depth(mask[at : line.start()]) + depth(mask[at : line.start()], "()") <= 0
     ]
-    yield from zip(begins, [*begins[1:], len(mask)], strict=True)
+    yield from itertools.pairwise([*begins, len(mask)])
 
 
 #: An example that asks for its input.
