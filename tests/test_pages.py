@@ -38,6 +38,8 @@ from codeeval._render.parts import (
 from codeeval.analysis.auditing import Audit, Difference, Undecided
 from codeeval.analysis.extractors import ChangedVerdict, ExtractorComparison
 from codeeval.analysis.hard import HardSelection, HardTask
+from codeeval.languages.doctor import Diagnoses, Diagnosis
+from codeeval.preflight.preloading import ImportCost, Preload
 from codeeval.program import Execution, Status, TestResult
 from codeeval.results import Results
 from codeeval.sample import Attempt, Sample
@@ -145,6 +147,10 @@ def examples(text: str) -> list[Rendered]:
             fingerprint="",
             executor={"executor": text, "environment": {"name": text}},
         ),
+        Diagnoses(
+            [Diagnosis(language=ce.languages.get("bash"), state="broken", tool=text, version=text, message=text)]
+        ),
+        Preload(costs=(ImportCost(module=text, n_problems=1, why_not=text),)),
     ]
 
 
@@ -192,7 +198,7 @@ class TestEveryResult:
 
         assert {name: looks for name, looks in said_again.items() if looks} == ALLOWED
 
-    @pytest.mark.parametrize("number", range(14))
+    @pytest.mark.parametrize("number", range(16))
     def test_is_harmless_in_every_look(self, number: int) -> None:
         example = examples(HOSTILE)[number]
 
@@ -202,7 +208,7 @@ class TestEveryResult:
         assert "<script" not in example.to_markdown()
         assert r"\end{verbatim}" not in example.to_latex()
 
-    @pytest.mark.parametrize("number", range(14))
+    @pytest.mark.parametrize("number", range(16))
     def test_is_a_data_frame_too(self, number: int) -> None:
         pytest.importorskip("pandas", reason="needs codeeval[frames]")
         example = examples("x")[number]
@@ -212,7 +218,7 @@ class TestEveryResult:
         assert len(frame) == len(example.to_rows()) > 0
         assert list(frame.columns) == list(example.to_rows()[0])
 
-    @pytest.mark.parametrize("number", range(14))
+    @pytest.mark.parametrize("number", range(16))
     def test_gives_rows_of_plain_data(self, number: int) -> None:
         rows = examples("x")[number].to_rows()
 
@@ -326,6 +332,7 @@ class TestPage:
             assert all(character.isprintable() or character == "\n" for character in shown)
 
 
+@pytest.mark.sandbox
 def test_results_load_nothing_that_draws() -> None:
     script = (
         "import codeeval.results, codeeval.analysis.comparison, codeeval.analysis.history\n"
