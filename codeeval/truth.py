@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from codeeval import _render
+from codeeval._render.page import Page, Rendered
+from codeeval._render.parts import Facts, Note
 from codeeval._render.tables import plural
-from codeeval._render.tabular import Tabular
-from codeeval._render.theme import FAINT, TITLE, box, table
-from codeeval._render.untrusted import escaped, line
+from codeeval._render.untrusted import line
 from codeeval.program import Status
 
 __all__ = ["GroundTruth", "Outcome"]
@@ -41,7 +40,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class GroundTruth(Tabular):
+class GroundTruth(Rendered):
     """Which problems an executor can judge, with the reasons for the others; shows itself as a table.
 
     `problems.judged_by(truth)` puts it beside every score of these problems.
@@ -110,11 +109,12 @@ class GroundTruth(Tabular):
             executor=self.executor,
         )
 
-    def __str__(self) -> str:
-        return _render.text(self)
+    def page(self) -> Page:
+        """Return the problems that can't be judged, and the rows of all that have a canonical solution."""
+        by = Note(f"by {_by(self.executor)}", is_faint=True)
+        return Page(title=_title(self), parts=(by, Facts(_reasons(self))), rows=self._rows)
 
-    def to_rows(self) -> list[dict[str, Any]]:
-        """Return one row per problem that has a canonical solution: what became of it, and what it took."""
+    def _rows(self) -> list[dict[str, Any]]:
         return [
             {
                 "task_id": task_id,
@@ -139,22 +139,6 @@ def _rebuild(fields: dict[str, Any]) -> GroundTruth:
     return GroundTruth(**(fields | {name: MappingProxyType(fields[name]) for name in _MAPPINGS}))
 
 
-@_render.text.register
-def _text(truth: GroundTruth) -> str:
-    rows = _rows(truth)
-    width = max((len(row[0]) for row in rows), default=0)
-    return "\n".join([_title(truth), f"  by {_by(truth.executor)}", *(f"  {a:<{width}}  {b}" for a, b in rows)])
-
-
-@_render.html.register
-def _html(truth: GroundTruth) -> str:
-    return box(
-        f'<div style="{TITLE}">{escaped(_title(truth))}</div>',
-        f'<div style="{FAINT}">by {escaped(_by(truth.executor))}</div>',
-        table(_rows(truth)),
-    )
-
-
 def _title(truth: GroundTruth) -> str:
     n_judged = len(truth.passed) + len(truth.failed)
     share = "" if math.isnan(truth.pass_rate) else f" ({truth.pass_rate:.1%})"
@@ -171,7 +155,7 @@ def _by(executor: Mapping[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def _rows(truth: GroundTruth) -> list[tuple[str, str]]:
+def _reasons(truth: GroundTruth) -> list[tuple[str, str]]:
     rows = [(line(task_id, 40), line(reason, 120)) for task_id, reason in truth.failed.items()]
     rows += [(line(task_id, 40), f"not judged: {line(reason, 100)}") for task_id, reason in truth.not_judged.items()]
     return rows + ([("no solution", _some(truth.without_solution))] if truth.without_solution else [])

@@ -88,9 +88,9 @@ class TestReportCard:
     def test_hostile_settings_are_shown_as_text(self) -> None:
         card = report_card({"sampler": {"model": "<img src=x onerror=alert(1)>\x1b[2J\n| `x`"}})
 
-        assert "\x1b" not in card.as_text() + card.as_markdown() + card.as_latex()
-        assert "<img" not in card.as_markdown()
-        assert r"\| \`x\`" in card.as_markdown()
+        assert "\x1b" not in str(card) + card.to_markdown() + card.to_latex() + card._repr_html_()
+        assert "<img" not in card.to_markdown() + card._repr_html_()
+        assert r"\| \`x\`" in card.to_markdown()
 
     def test_shared_values_stand_once(self) -> None:
         one, other = report_card(MANIFEST), report_card(MANIFEST | {"extractor": "codeeval.extract.continuation"})
@@ -148,6 +148,8 @@ EXPORTS: dict[type, dict[str, Callable[[Any], str]]] = {
     Results: {
         "to_dict": lambda r: json.dumps(r.to_dict()),
         "to_pandas": lambda r: json.dumps(r.to_pandas().attrs["card"]),
+        "to_markdown": lambda r: r.to_markdown(),
+        "to_latex": lambda r: r.to_latex(),
     },
     Comparison: {
         "to_pandas": lambda c: json.dumps(c.to_pandas().attrs["card"]),

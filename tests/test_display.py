@@ -8,9 +8,8 @@ from html.parser import HTMLParser
 import pytest
 from hypothesis import given, strategies as st
 
-from codeeval import _render
 from codeeval._render import svg, untrusted
-from codeeval._render.tabular import Tabular
+from codeeval._render.page import Rendered
 from codeeval.analysis.comparison import compare, compare_many
 from codeeval.analysis.history import History
 from codeeval.metrics import PassAtK
@@ -408,7 +407,7 @@ class TestComparison:
         a, b = two_runs("toy/")
         c = compare(a, b, names=("before", "after"))
 
-        shown = "\n".join(parse(_render.html(c)).data)
+        shown = "\n".join(parse(c._repr_html_()).data)
 
         for part in ("before → after", "pass@1", "0.250", "0.750", "+0.500", "McNemar exact", "4 problems", "n = 1"):
             assert part in shown
@@ -422,7 +421,7 @@ class TestComparison:
         a, b = two_runs("toy/")
         part = Results(manifest=a.manifest, task_ids=a.task_ids[:2], attempts=a.attempts[:2])
 
-        page = _render.html(compare(part, b, on="common"))
+        page = compare(part, b, on="common")._repr_html_()
 
         assert "RESTRICTED to the 2 common tasks" in page
 
@@ -431,7 +430,7 @@ class TestComparison:
 
         for correction, said in (("holm", "adjusted by holm"), (None, "NOT adjusted")):
             many = compare_many({"one": a, "two": b}, correction=correction)  # type: ignore[arg-type]  # a literal each
-            page = _render.html(many)
+            page = many._repr_html_()
             assert said in page
             assert "one → two" in page
 
@@ -440,7 +439,7 @@ class TestHistory:
     def test_shows_the_curve_the_highest_and_every_checkpoint(self) -> None:
         a, b = two_runs("toy/")
 
-        page = _render.html(history_of(a, b))
+        page = history_of(a, b)._repr_html_()
 
         shown = "\n".join(parse(page).data)
         assert "pass@1 over 2 checkpoints" in shown
@@ -450,18 +449,18 @@ class TestHistory:
             assert part in shown
 
     def test_one_without_any_checkpoint_or_score_says_so(self) -> None:
-        assert "no checkpoint has the score" in _render.html(History())
+        assert "no checkpoint has the score" in History()._repr_html_()
         withheld = Results(manifest={}, task_ids=["a"], attempts=[failing("x", task_id="a")], withheld="broken")
-        assert "SCORES WITHHELD at step 0: broken" in _render.html(history_of(withheld))
+        assert "SCORES WITHHELD at step 0: broken" in history_of(withheld)._repr_html_()
 
 
 @pytest.mark.parametrize("text", list(HOSTILE.values())[:-2], ids=list(HOSTILE)[:-2])
 def test_comparisons_and_histories_get_our_tags_only(text: str) -> None:
     a, b = two_runs(text)
     pages = [
-        _render.html(compare(a, b, names=(text, text + "b"))),
-        _render.html(compare_many({text: a, text + "b": b})),
-        _render.html(history_of(a, b)),
+        compare(a, b, names=(text, text + "b"))._repr_html_(),
+        compare_many({text: a, text + "b": b})._repr_html_(),
+        history_of(a, b)._repr_html_(),
     ]
 
     for page in pages:
@@ -573,7 +572,7 @@ class TestFrames:
         pytest.importorskip("pandas", reason="needs codeeval[frames]")
         results, other = two_runs()
         compared = compare(results, other)
-        tables: list[Tabular] = [results, results.per_task(), compared, compare_many({"x": results, "y": other})]
+        tables: list[Rendered] = [results, results.per_task(), compared, compare_many({"x": results, "y": other})]
 
         for table in tables:
             frame = table.to_pandas()

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
+from codeeval._render.parts import Axes, Curve
 from codeeval._render.untrusted import escaped, line
 
 _Name = TypeVar("_Name", bound=str)
@@ -92,33 +92,6 @@ def swatch(color: str) -> str:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Curve:
-    """A line with its band; NaN breaks both."""
-
-    x: Sequence[float]
-    y: Sequence[float]
-    low: Sequence[float] = ()
-    high: Sequence[float] = ()
-    name: str = ""
-    color: str = BAND
-    marked: int | None = None
-    "The point that gets a ring."
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Axes:
-    """What the axes of curves say and how they are divided; labels are printable text."""
-
-    x_label: str
-    y_label: str
-    log_x: bool = False
-    whole_x: bool = False
-    "Whether x counts something, so that its ticks are whole numbers."
-    from_0: bool = False
-    "Whether y begins at 0, as for shares; else where the lowest band does, or at 0 where that is near."
-
-
 def curves(drawn: Sequence[Curve], axes: Axes) -> str:
     """Draw curves with their bands; nothing where no point is defined."""
     xs = [x for c in drawn for x in c.x if math.isfinite(x)]
@@ -194,17 +167,16 @@ def _short(value: float) -> str:
 
 def _curve(curve: Curve, px: Callable[[float], float], py: Callable[[float], float]) -> str:
     parts = []
+    color = curve.color or BAND
     for points in _runs(curve.x, curve.low, curve.high):
         there = [f"{px(x)} {py(high)}" for x, _, high in points]
         back = [f"{px(x)} {py(low)}" for x, low, _ in reversed(points)]
-        parts.append(f'<path d="M{"L".join(there + back)}Z" fill="{curve.color}" fill-opacity=".25"/>')
+        parts.append(f'<path d="M{"L".join(there + back)}Z" fill="{color}" fill-opacity=".25"/>')
     for points in _runs(curve.x, curve.y):
         through = "L".join(f"{px(x)} {py(y)}" for x, y in points)
-        parts.append(
-            f'<path d="M{through}" fill="none" stroke="{curve.color}" stroke-width="2" stroke-linejoin="round"/>'
-        )
+        parts.append(f'<path d="M{through}" fill="none" stroke="{color}" stroke-width="2" stroke-linejoin="round"/>')
         if len(curve.x) <= _DOTS:
-            parts += [f'<circle cx="{px(x)}" cy="{py(y)}" r="3" fill="{curve.color}"/>' for x, y in points]
+            parts += [f'<circle cx="{px(x)}" cy="{py(y)}" r="3" fill="{color}"/>' for x, y in points]
     if curve.marked is not None and math.isfinite(curve.y[curve.marked]):
         cx, cy = px(curve.x[curve.marked]), py(curve.y[curve.marked])
         parts.append(f'<circle cx="{cx}" cy="{cy}" r="6" fill="none" stroke="currentColor" stroke-width="1.5"/>')

@@ -16,8 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from codeeval._render import page, tables
-from codeeval._render.tabular import Tabular
+from codeeval._render.page import Page, Rendered
+from codeeval._render.parts import Table
+from codeeval._render.tables import plural
+from codeeval._render.untrusted import line
 from codeeval.benchmarks import available, load
 from codeeval.executors import Executor, LocalExecutor, as_executor
 from codeeval.extract import default_extractor
@@ -61,7 +63,7 @@ class Undecided:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Audit(Tabular):
+class Audit(Rendered):
     """What an audit found; shows itself as a table."""
 
     differences: tuple[Difference, ...]
@@ -84,8 +86,17 @@ class Audit(Tabular):
         """How many verdicts are the same in both strengths."""
         return self.n_compared - len(self.differences)
 
-    def to_rows(self) -> list[dict[str, Any]]:
-        """Return one row per difference as plain data."""
+    def page(self) -> Page:
+        """Return the differences, and what could not be audited; the rows are the differences."""
+        kinds: list[tuple[tuple[str, ...], list[tuple[str, ...]]]] = [
+            (_DIFFERING, [_difference_row(d) for d in self.differences]),
+            (_UNDECIDED, [(_key(u), _line(u.suite), _line(u.why, 160)) for u in self.undecided]),
+            (_NOT_AUDITABLE, [(_line(task_id), _line(why, 160)) for task_id, why in self.not_auditable.items()]),
+        ]
+        found = [Table(header=header, rows=rows, most=(20, 100)) for header, rows in kinds if rows]
+        return Page(title=self._title(), parts=tuple(found), rows=self._rows)
+
+    def _rows(self) -> list[dict[str, Any]]:
         return [
             {
                 "task_id": d.task_id,
@@ -102,36 +113,11 @@ class Audit(Tabular):
             for d in self.differences
         ]
 
-    def to_markdown(self) -> str:
-        """Return the differences, and what could not be audited, as Markdown tables."""
-        parts = [tables.markdown(self._title() + ".")]
-        parts += [tables.markdown_table(rows[0], rows[1:]) for rows in self._tables(None)]
-        return "\n\n".join(parts) + "\n"
-
-    def __str__(self) -> str:
-        return "\n".join([self._title(), *map(tables.text_table, self._tables(_SHOWN))])
-
-    def _repr_html_(self) -> str:
-        return page.tables_html(self._title(), self._tables(_SHOWN_IN_NOTEBOOK))
-
     def _title(self) -> str:
         n = len(self.differences)
-        compared = tables.plural(self.n_compared, "verdict")
-        drawn = f"{self.n_drawn:,} of {tables.plural(self.n_attempts, 'attempt')} drawn"
+        compared = plural(self.n_compared, "verdict")
+        drawn = f"{self.n_drawn:,} of {plural(self.n_attempts, 'attempt')} drawn"
         return f"{n:,} of {compared} {'differs' if n == 1 else 'differ'} in the other strength ({drawn})"
-
-    def _tables(self, most: int | None) -> Iterator[list[tuple[str, ...]]]:
-        """Lay out what was found, each kind as rows under a header, of at most so many rows."""
-        kinds: list[tuple[tuple[str, ...], list[tuple[str, ...]]]] = [
-            (_DIFFERING, [_difference_row(d) for d in self.differences]),
-            (_UNDECIDED, [(_key(u), _line(u.suite), _line(u.why, 160)) for u in self.undecided]),
-            (_NOT_AUDITABLE, [(_line(task_id), _line(why, 160)) for task_id, why in self.not_auditable.items()]),
-        ]
-        for header, rows in kinds:
-            if rows:
-                left = 0 if most is None else len(rows) - most
-                more = [(f"… and {left:,} more", *[""] * (len(header) - 1))] if left > 0 else []
-                yield [header, *rows[:most], *more]
 
     def __reduce__(self) -> tuple[Any, ...]:
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
@@ -524,7 +510,7 @@ def _key(of: Difference | Undecided) -> str:
 
 
 def _line(text: str, chars: int = 60) -> str:
-    return tables.printable(text, chars)
+    return line(text, chars)
 
 
 def _rebuild(fields: dict[str, Any]) -> Audit:
@@ -534,4 +520,3 @@ def _rebuild(fields: dict[str, Any]) -> Audit:
 _DIFFERING = ("differing", "suite", "in the run", "in the other strength")
 _UNDECIDED = ("undecided", "suite", "why")
 _NOT_AUDITABLE = ("not auditable", "why")
-_SHOWN, _SHOWN_IN_NOTEBOOK = 20, 100

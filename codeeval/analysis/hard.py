@@ -21,8 +21,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from codeeval._render import page, tables
-from codeeval._render.tabular import Tabular
+from codeeval._render.page import Page, Rendered
+from codeeval._render.parts import Table
+from codeeval._render.tables import plural
+from codeeval._render.untrusted import line
 from codeeval.errors import require
 from codeeval.problem import Problem
 from codeeval.problem_set import ProblemSet
@@ -57,7 +59,7 @@ class HardTask:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class HardSelection(Tabular):
+class HardSelection(Rendered):
     """The tasks that were selected, and why each of the others was not."""
 
     problems: ProblemSet
@@ -92,48 +94,29 @@ class HardSelection(Tabular):
                 return task
         raise KeyError(f"no task {task_id!r} in this benchmark; ids look like {[t.task_id for t in self.tasks[:1]]}")
 
-    def to_rows(self) -> list[dict[str, Any]]:
-        """Return one row per task of the benchmark as plain data."""
-        return [asdict(task) | {"unmet": list(task.unmet)} for task in self.tasks]
-
-    def to_markdown(self) -> str:
-        """Return the criteria with their counts, and the selected tasks with their queries, as Markdown tables."""
-        parts = [
-            self._title() + ".",
-            tables.markdown_table(_CRITERIA, self._criteria()),
-            tables.markdown_table(_TASKS, list(map(_task_row, self))),
+    def page(self) -> Page:
+        """Return the criteria with their counts, and the selected tasks with their queries; the rows are all tasks."""
+        criteria = [
+            (name, asked, str(self.counts[name]), str(self.remaining[name])) for name, asked in self.thresholds.items()
         ]
-        return "\n\n".join(parts) + "\n"
-
-    def __str__(self) -> str:
-        shown = list(itertools.islice(self, _SHOWN))
-        more = [f"  … and {len(self) - len(shown)} more"] if len(self) > len(shown) else []
-        tasks = [tables.text_table([_TASKS, *map(_task_row, shown)]), *more] if shown else []
-        return "\n".join([self._title(), tables.text_table([_CRITERIA, *self._criteria()]), *tasks])
-
-    def _repr_html_(self) -> str:
-        shown = list(itertools.islice(self, _SHOWN_IN_NOTEBOOK))
-        more = f"… and {len(self) - len(shown)} more" if len(self) > len(shown) else ""
-        tables = [[_CRITERIA, *self._criteria()], [_TASKS, *map(_task_row, shown)]]
-        return page.tables_html(self._title(), tables, note=more)
+        tasks = Table(header=_TASKS, rows=list(map(_task_row, self)), most=(10, 200))
+        return Page(
+            title=self._title(),
+            parts=(Table(header=_CRITERIA, rows=criteria), *([tasks] if tasks.rows else [])),
+            rows=lambda: [asdict(task) | {"unmet": list(task.unmet)} for task in self.tasks],
+        )
 
     def _title(self) -> str:
         verb = "is" if self.n_similar_queries == 1 else "are"
-        queries = tables.plural(self.n_queries, "query", "queries")
+        queries = plural(self.n_queries, "query", "queries")
         return (
-            f"{len(self)} of {tables.plural(len(self.tasks), 'task')} selected; "
+            f"{len(self)} of {plural(len(self.tasks), 'task')} selected; "
             f"{self.n_similar_queries:,} of {queries} {verb} similar enough to a task"
         )
-
-    def _criteria(self) -> list[tuple[str, ...]]:
-        return [
-            (name, asked, str(self.counts[name]), str(self.remaining[name])) for name, asked in self.thresholds.items()
-        ]
 
 
 _CRITERIA = ("criterion", "asks", "tasks", "with those above")
 _TASKS = ("task", "similarity", "libraries", "characters", "solve rate", "query")
-_SHOWN, _SHOWN_IN_NOTEBOOK = 10, 200
 
 
 def select_hard(
@@ -346,10 +329,10 @@ def _rate(task_id: str, solve_rates: Mapping[str, float] | None) -> float:
 
 def _task_row(task: HardTask) -> tuple[str, ...]:
     return (
-        tables.printable(task.task_id, 40),
+        line(task.task_id, 40),
         f"{task.similarity:.3f}",
         str(task.n_libraries),
         str(task.n_solution_chars),
         "" if math.isnan(task.solve_rate) else f"{task.solve_rate:.1%}",
-        tables.printable(" ".join((task.query or "").split()), 60),
+        line(" ".join((task.query or "").split()), 60),
     )

@@ -11,22 +11,22 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from codeeval._render import svg
+from codeeval._render import notebook, svg
+from codeeval._render.parts import Axes, Curve, Drawn, Interval
 from codeeval._render.tables import plural
 from codeeval._render.untrusted import escaped, line
 from codeeval.analysis.comparison import compare
-from codeeval.analysis.comparison.view import comparison_parts
 from codeeval.errors import ResultsError
 from codeeval.metrics import mean_over_problems, pass_at_k
 from codeeval.program import Status
 from codeeval.results import Results
-from codeeval.results.failures import attempt_html, gist
-from codeeval.results.summary import benchmark_name, heading, score_bar, score_rows, status_legend, warnings
+from codeeval.results.failures import attempt_fold, gist
+from codeeval.results.summary import benchmark_name, heading, score_rows
 from codeeval.results.table import report_card
 from codeeval.runs.scoring import ResultsLike, results_of
 from codeeval.sample import Attempt
@@ -104,7 +104,7 @@ def _page(results: Results, title: str | None, baseline: ResultsLike | None) -> 
         '<meta name="color-scheme" content="light dark"><meta name="referrer" content="no-referrer">'
         f"<title>{shown}</title><style>{_STYLE}</style></head>\n<body><main>"
         f'<header><h1>{shown}</h1><p class="faint">{escaped(_subtitle(results))}</p>'
-        + "".join(f'<p class="warning">{escaped(said)}</p>' for said in warnings(results))
+        + "".join(f'<p class="warning">{escaped(said)}</p>' for said in results.notes())
         + "</header>\n"
         + "\n".join(sections)
         + f"\n<footer>Written by codeeval {escaped(_version())}.</footer></main></body></html>\n"
@@ -139,16 +139,21 @@ def _section(title: str, *parts: str, note: str = "") -> str:
 def _scores(results: Results) -> Iterator[str]:
     if results.withheld or not results.metrics:
         return
-    rows = "".join(
-        f"<tr><th>{escaped(name)}</th><td><b>{escaped(value)}</b></td><td>{score_bar(estimate, wide=150)}</td>"
-        f"<td>{escaped(interval)}</td><td>{escaped(of) if 'PARTIAL' in of else ''}</td></tr>"
-        for (name, value, interval, of), estimate in zip(score_rows(results), results.metrics.values(), strict=True)
-    )
+    rows = "".join(map(_score, score_rows(results, results.metrics)))
     curve = _pass_at_k_curve(results)
     yield _section(
         "Scores",
         f'<div class="{"halves" if curve else ""}"><table class="scores">{rows}</table>{curve}</div>',
         note="Problems are the sampling unit of the 95 % intervals. Bars go from 0 to 1.",
+    )
+
+
+def _score(row: tuple[str, str, Drawn, str]) -> str:
+    name, value, interval, of = row
+    bar = notebook.interval(replace(interval.picture, wide=150)) if isinstance(interval.picture, Interval) else ""
+    return (
+        f"<tr><th>{escaped(name)}</th><td><b>{escaped(value)}</b></td><td>{bar}</td>"
+        f"<td>{escaped(interval.text)}</td><td>{escaped(of) if 'PARTIAL' in of else ''}</td></tr>"
     )
 
 
@@ -161,14 +166,14 @@ def _pass_at_k_curve(results: Results) -> str:
     ks = np.unique(np.geomspace(1, most, num=min(most, _CURVE_POINTS)).round().astype(np.int64))  # (K,)
     table = pass_at_k(n[scored], c[scored], ks)  # (P, K)
     estimates = [mean_over_problems(column) for column in table.T]
-    drawn = svg.Curve(
+    drawn = Curve(
         x=ks.tolist(),
         y=[e.value for e in estimates],
         low=[e.ci_low for e in estimates],
         high=[e.ci_high for e in estimates],
     )
     log_x = most >= _LOG_FROM
-    axes = svg.Axes(x_label="k, samples drawn", y_label="pass@k", log_x=log_x, whole_x=True, from_0=True)
+    axes = Axes(x_label="k, samples drawn", y_label="pass@k", log_x=log_x, whole_x=True, from_0=True)
     picture = svg.curves([drawn], axes)
     partial = f", {int(scored.sum()):,} of {plural(len(n), 'problem')}" if results.is_partial else ""
     return f"<figure>{picture}<figcaption>pass@k with its 95 % interval{partial}</figcaption></figure>"
@@ -181,11 +186,11 @@ def _endings(results: Results) -> Iterator[str]:
     suites: Sequence[str | None] = results.suites if len(results.suites) > 1 else [None]
     bars = []
     for suite in suites:
-        counts = {Status(status): count for status, count in results.status_counts(suite).items()}
-        judged = {status: count for status, count in counts.items() if status.is_judged}
+        counts = results.status_counts(suite)
+        judged = {status: count for status, count in counts.items() if Status(status).is_judged}
         name = "" if suite is None else f"<div>{escaped(line(suite, 60))}</div>"
         if judged:
-            bars.append(f'{name}{svg.shares(judged, height=18)}<div class="legend">{status_legend(judged)}</div>')
+            bars.append(f'{name}{svg.shares(judged, height=18)}<div class="legend">{notebook.legend(judged)}</div>')
     faults = Counter(
         line(e.message or "no reason given", 300) for a in results for e in a.executions.values() if not e.judged
     )
@@ -203,7 +208,7 @@ def _comparison(results: Results, baseline: ResultsLike | None) -> Iterator[str]
     if baseline is None:
         return
     compared = compare(baseline, results, names=("baseline", "this run"))
-    yield _section("Against the baseline", *comparison_parts(compared))
+    yield _section("Against the baseline", *notebook.parts_html(compared.page().parts))
 
 
 # Tasks
@@ -315,7 +320,7 @@ def _examples(tasks: Sequence[_Task]) -> dict[int, list[str]]:
     for task in tasks:
         shown: list[str] = []
         for attempt in _distinct(task.failing)[:_FAILURES]:
-            part = attempt_html(attempt, opened=not shown, styles=("", ""))
+            part = notebook.fold(replace(attempt_fold(attempt), is_open=not shown), styles=("", ""))
             used = sum(map(len, shown)) + len(part)
             if total + used > _FAILURE_CHARS or (shown and used > share):
                 break

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import html
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, overload
+from typing import Any, Literal, overload
 
+from codeeval._render.page import Page, Rendered
+from codeeval._render.parts import Table
 from codeeval.errors import SandboxUnavailable, ToolchainMissing
 from codeeval.languages.finding import get, names
 from codeeval.languages.record import Language
@@ -45,7 +46,7 @@ class Diagnosis:
         return self.state == "works"
 
 
-class Diagnoses(Sequence[Diagnosis]):
+class Diagnoses(Rendered, Sequence[Diagnosis]):
     """One diagnosis per language; shown as a table, in a terminal or a notebook, and found by the language's name."""
 
     def __init__(self, diagnoses: Iterable[Diagnosis]) -> None:
@@ -88,15 +89,22 @@ class Diagnoses(Sequence[Diagnosis]):
             for d in self
         ]
 
-    def __repr__(self) -> str:
-        rows = [_HEADER, *self.rows()]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+    def page(self) -> Page:
+        """Return a row per language: what works, with which tool, and what to do where it does not."""
+        return Page(parts=(Table(header=_HEADER, rows=self.rows()),), rows=self._records)
 
-    def _repr_html_(self) -> str:
-        head = "".join(f"<th>{title}</th>" for title in _HEADER)
-        rows = ("".join(f"<td>{html.escape(text)}</td>" for text in row) for row in self.rows())
-        return f"<table><tr>{head}</tr>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"
+    def _records(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "language": d.language.name,
+                "state": d.state,
+                "is_verified": d.language.is_verified,
+                "tool": d.tool,
+                "version": d.version,
+                "message": d.message,
+            }
+            for d in self
+        ]
 
 
 _HEADER = ("language", "state", "tool", "what to do")

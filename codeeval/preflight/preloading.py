@@ -8,7 +8,7 @@ But a larger process takes longer to copy, and some modules must not be in it at
 from __future__ import annotations
 
 import ast
-import html
+import dataclasses
 import json
 import os
 import shutil
@@ -21,6 +21,8 @@ from dataclasses import dataclass
 from typing import Any, overload
 
 from codeeval._imports import importing
+from codeeval._render.page import Page, Rendered
+from codeeval._render.parts import Table
 from codeeval.errors import SandboxError
 from codeeval.problem import Problem
 from codeeval.sandbox.setup import Setup
@@ -63,8 +65,8 @@ class ImportCost:
     "Why it is not preloaded; empty where it is."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Preload(Sequence[str]):
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Preload(Rendered, Sequence[str]):
     """Modules to preload, in order, for `LocalExecutor(preload=…)`; prints as a table of what each costs."""
 
     costs: tuple[ImportCost, ...]
@@ -86,20 +88,18 @@ class Preload(Sequence[str]):
     def __len__(self) -> int:
         return len(self.modules)
 
-    def __str__(self) -> str:
-        return "\n".join(f"{m:<28} {n:>8} {s:>7} {mb:>6}  {why}" for m, n, s, mb, why in self._rows())
+    def page(self) -> Page:
+        """Return a row per module: how many problems import it, and what that costs."""
+        rows = [
+            (c.module, str(c.n_problems), f"{c.cpu_s:.3f}", f"{c.memory_bytes / 1e6:.1f}", c.why_not)
+            for c in self.costs
+        ]
+        return Page(
+            parts=(Table(header=_HEADER, rows=rows),), rows=lambda: [dataclasses.asdict(cost) for cost in self.costs]
+        )
 
-    def _repr_html_(self) -> str:
-        head, *rows = (tuple(map(html.escape, row)) for row in self._rows())
-        lines = ["".join(f"<th>{cell}</th>" for cell in head)]
-        lines += ["".join(f"<td>{cell}</td>" for cell in row) for row in rows]
-        return "<table>" + "".join(f"<tr>{line}</tr>" for line in lines) + "</table>"
 
-    def _rows(self) -> Iterator[tuple[str, str, str, str, str]]:
-        yield "module", "problems", "CPU s", "MB", "not preloaded because it"
-        for cost in self.costs:
-            size = f"{cost.memory_bytes / 1e6:.1f}"
-            yield cost.module, str(cost.n_problems), f"{cost.cpu_s:.3f}", size, cost.why_not
+_HEADER = ("module", "problems", "CPU s", "MB", "not preloaded because it")
 
 
 def preload_for(problems: Iterable[Problem], *, python: str | os.PathLike[str] | None = None) -> Preload:

@@ -5,32 +5,29 @@ What a run's manifest does not record is "not recorded"; nothing is guessed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-from codeeval._render import tables
-from codeeval._render.tables import flattened, shown
+from codeeval._render.page import Page, Rendered
+from codeeval._render.parts import Facts, Only
+from codeeval._render.tables import flattened, plural, shown
 
 __all__ = [
     "Card",
-    "Format",
     "card_of",
     "ground_truth_line",
     "isolation",
     "lacking_line",
     "merged_card",
     "strength_line",
-    "with_card",
 ]
-
-Format = Literal["text", "markdown", "latex", "json"]
 
 NOT_RECORDED = "not recorded"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Card:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Card(Rendered):
     """Settings of a run as (label, value) pairs, for reading."""
 
     rows: tuple[tuple[str, str], ...]
@@ -38,27 +35,17 @@ class Card:
     def __getitem__(self, label: str) -> str:
         return dict(self.rows)[label]
 
-    def as_text(self) -> str:
-        """Return the card as aligned lines."""
-        return tables.text_table([(label, tables.printable(value, 200)) for label, value in self.rows])
-
-    def as_markdown(self) -> str:
-        """Return the card as a Markdown list."""
-        return "\n".join(
-            f"- {tables.markdown(label)}: {tables.markdown(tables.printable(value, 200))}" for label, value in self.rows
-        )
-
-    def as_latex(self) -> str:
-        """Return the card as a LaTeX tabular that needs no package."""
-        rows = [(label, tables.printable(value, 200)) for label, value in self.rows]
-        return tables.latex_table(("setting", "value"), rows)
-
     def to_dict(self) -> dict[str, str]:
         """Return the card as plain JSON data."""
         return dict(self.rows)
 
-    def __str__(self) -> str:
-        return self.as_text()
+    def page(self) -> Page:
+        """Return the settings, a line each."""
+        return Page(
+            parts=(Only(("terminal", "notebook"), lambda: [Facts(self.rows)]),),
+            rows=lambda: [{"setting": label, "value": value} for label, value in self.rows],
+            card=self.to_dict,
+        )
 
 
 def card_of(manifest: Mapping[str, Any], found: Sequence[tuple[str, str]] = ()) -> Card:
@@ -119,7 +106,7 @@ def strength_line(counts: Mapping[str, int]) -> str:
     """Return how many problems were judged at which strength; empty where none is known."""
     if len(counts) == 1:
         return next(iter(counts))
-    return ", ".join(f"{name}: {tables.plural(count, 'problem')}" for name, count in counts.items())
+    return ", ".join(f"{name}: {plural(count, 'problem')}" for name, count in counts.items())
 
 
 def lacking_line(manifest: Mapping[str, Any]) -> str:
@@ -165,30 +152,6 @@ def isolation(executor: Any) -> tuple[str, str, str] | None:
     held, missing = found.get("held") or (), found.get("missing") or ()
     why = [f"{name} ({missing[name]})" if isinstance(missing, Mapping) and missing[name] else name for name in missing]
     return label, ", ".join(map(str, held)) or "none", ", ".join(map(str, why)) or "none"
-
-
-def with_card(
-    header: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    notes: Iterable[str],
-    card: Card,
-    format: Format,  # noqa: A002
-) -> str:
-    """Lay out a table with its notes and the report card beneath.
-
-    Raises:
-        ValueError: the format is unknown.
-    """
-    notes = [tables.printable(note, 500) for note in notes]
-    if format == "markdown":
-        parts = [tables.markdown_table(header, rows), *map(tables.markdown, notes), card.as_markdown()]
-    elif format == "latex":
-        parts = [tables.latex_table(header, rows), *map(tables.latex, notes), card.as_latex()]
-    elif format == "text":
-        parts = [tables.text_table([header, *rows]), *notes, card.as_text()]
-    else:
-        raise ValueError(f"format must be 'text', 'markdown', 'latex' or 'json', but got {format!r}")
-    return "\n\n".join(parts) + "\n"
 
 
 #: Label → the names under which samplers know it.

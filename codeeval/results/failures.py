@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import overload
 
-from codeeval._render.theme import PRE, WRAPPED, box
-from codeeval._render.untrusted import escaped, head, line, numbered, tail
+from codeeval._render.page import Page, Rendered
+from codeeval._render.parts import Code, Fold, Items, Note, Only, Passage, Table
+from codeeval._render.untrusted import head, line, tail
 from codeeval.program import Execution, TestResult
+from codeeval.results.attempts import attempt_rows
 from codeeval.sample import Attempt
 from codeeval.sandbox import NO_VERDICT
 
-__all__ = ["Failures", "attempt_html", "gist"]
+__all__ = ["Failures", "attempt_fold", "gist"]
 
 
-class Failures(Sequence[Attempt]):
+class Failures(Rendered, Sequence[Attempt]):
     """Attempts that did not pass. Shows the program, the failing assertion with its values, and stderr.
 
     It is a sequence of attempts; what is shown is bounded, what it holds is complete.
@@ -36,44 +38,29 @@ class Failures(Sequence[Attempt]):
     def __iter__(self) -> Iterator[Attempt]:
         return iter(self._attempts)
 
-    def __repr__(self) -> str:
+    def page(self) -> Page:
+        """Return each attempt's program, the failing assertion with its values, and what was written."""
         if not self:
-            return "no failures"
-        parts = [_attempt_text(attempt) for attempt in self._attempts[:_TEXT_ATTEMPTS]]
-        return "\n\n".join(parts + self._rest(_TEXT_ATTEMPTS))
-
-    def _repr_html_(self) -> str:
-        if not self:
-            return box("no failures")
-        parts: list[str] = []
-        for attempt in self._attempts[:_HTML_ATTEMPTS]:
-            if sum(map(len, parts)) > _HTML_CHARS:
-                break
-            parts.append(attempt_html(attempt, opened=not parts))
-        return box(*parts, *self._rest(len(parts)))
-
-    def _rest(self, shown: int) -> list[str]:
-        left = len(self) - shown
-        return [f"… and {left:,} more; failures[{shown}:] shows the next"] if left > 0 else []
+            return Page(parts=(Note("no failures"),))
+        items = Items(items=self._attempts, show=attempt_fold, most=(5, 50), rest="failures", opens_first=True)
+        return Page(
+            parts=(items, Only(("export",), lambda: [Table(header=_HEADER, rows=list(map(_cells, self._attempts)))])),
+            rows=lambda: attempt_rows(self._attempts),
+        )
 
 
-def attempt_html(attempt: Attempt, *, opened: bool = False, styles: tuple[str, str] = (PRE, WRAPPED)) -> str:
-    """Fold an attempt under one line that says how it ended.
+_HEADER = ("task", "sample", "ended", "why")
 
-    `styles` are those of code, whose lines stay whole, and of what it led to, whose long lines wrap.
-    """
-    code_style, evidence_style = (f' style="{style}"' if style else "" for style in styles)
-    evidence = "".join(
-        f'<div style="margin-top:.4em">{escaped(label)}</div><pre{evidence_style}>{escaped(body)}</pre>'
-        for label, body in _evidence(attempt)
-    )
-    why = gist(attempt)
-    return (
-        f"<details{' open' if opened else ''}><summary>{escaped(_headline(attempt))}"
-        + (f'<span style="display:block;opacity:.75;padding-left:1.2em">{escaped(why)}</span>' if why else "")
-        + f'</summary><div style="margin:.3em 0 .8em 1.2em"><pre{code_style}>{escaped(numbered(attempt.code))}</pre>'
-        f"{evidence}</div></details>"
-    )
+
+def _cells(attempt: Attempt) -> tuple[str, ...]:
+    ends = ", ".join(dict.fromkeys(e.status.value for e in attempt.executions.values() if not e.passed))
+    return line(attempt.sample.task_id, 60), str(attempt.sample.index), ends or "not run", gist(attempt)
+
+
+def attempt_fold(attempt: Attempt) -> Fold:
+    """Fold an attempt under one line that says how it ended."""
+    evidence = [Passage(label=label, body=body, short=short) for label, body, short in _evidence(attempt)]
+    return Fold(summary=_headline(attempt), below=gist(attempt), parts=(Code(attempt.code), *evidence))
 
 
 def gist(attempt: Attempt, chars: int = 100) -> str:
@@ -85,13 +72,6 @@ def gist(attempt: Attempt, chars: int = 100) -> str:
             said = next((message for message in messages if message.strip()), "")
             return line(said[: chars * 4].strip().partition("\n")[0], chars)
     return ""
-
-
-def _attempt_text(attempt: Attempt) -> str:
-    lines = [_headline(attempt), *(f"  {row}" for row in numbered(attempt.code).split("\n"))]
-    for label, body in _evidence(attempt, stream_lines=_STREAM_LINES):
-        lines += [f"  {label}:", *(f"    {row}" for row in body.split("\n"))]
-    return "\n".join(lines)
 
 
 def _headline(attempt: Attempt) -> str:
@@ -107,28 +87,38 @@ def _end(execution: Execution) -> str:
     return f"{execution.status.value}{ours} after {execution.cpu_s:.2f} CPU s{exit_code}{signal}"
 
 
-def _evidence(attempt: Attempt, *, stream_lines: int | None = None) -> Iterator[tuple[str, str]]:
-    """Yield (label, text) for all that tells why an attempt did not pass; of streams the last lines, where given."""
+def _evidence(attempt: Attempt) -> Iterator[tuple[str, str, str]]:
+    """Yield (label, text, the text where nothing folds) for all that tells why an attempt did not pass."""
     for suite, execution in list(attempt.executions.items())[:_SUITES]:
-        if execution.passed:
-            continue
-        name = line(suite, 40)
-        told, silent = _failing(execution)
-        for test in told[:_TESTS]:
-            yield f"{name}, test {line(test.name)}", head(test.message, _MESSAGE_CHARS) or "failed"
-        if len(told) > _TESTS:
-            yield name, f"… and {len(told) - _TESTS:,} more failing tests"
-        if execution.message and not _repeats(execution.message, told[:_TESTS]):
-            yield name, head(execution.message, _MESSAGE_CHARS)
-        if silent:
-            more = f" and {len(silent) - _TESTS:,} more" if len(silent) > _TESTS else ""
-            yield f"{name}, {NO_VERDICT} from", ", ".join(line(test.name) for test in silent[:_TESTS]) + more
-        cut = " (was longer than what is kept)" if execution.truncated else ""
-        shown = [*(test.message for test in told[:_TESTS]), execution.message]
-        stderr = _without_end(execution.stderr, shown)
-        for stream, written in (("stderr", stderr), ("stdout", execution.stdout)):
-            if written.strip():
-                yield f"{name}, end of {stream}{cut}", tail(written, _STREAM_CHARS, stream_lines)
+        if not execution.passed:
+            for label, said in _messages(line(suite, 40), execution):
+                yield label, said, said
+            yield from _streams(line(suite, 40), execution)
+
+
+def _messages(suite: str, execution: Execution) -> Iterator[tuple[str, str]]:
+    told, silent = _failing(execution)
+    for test in told[:_TESTS]:
+        yield f"{suite}, test {line(test.name)}", head(test.message, _MESSAGE_CHARS) or "failed"
+    if len(told) > _TESTS:
+        yield suite, f"… and {len(told) - _TESTS:,} more failing tests"
+    if execution.message and not _repeats(execution.message, told[:_TESTS]):
+        yield suite, head(execution.message, _MESSAGE_CHARS)
+    if silent:
+        more = f" and {len(silent) - _TESTS:,} more" if len(silent) > _TESTS else ""
+        yield f"{suite}, {NO_VERDICT} from", ", ".join(line(test.name) for test in silent[:_TESTS]) + more
+
+
+def _streams(suite: str, execution: Execution) -> Iterator[tuple[str, str, str]]:
+    """Yield what was written to stderr and stdout: its end, and its last lines."""
+    told, _ = _failing(execution)
+    cut = " (was longer than what is kept)" if execution.truncated else ""
+    shown = [*(test.message for test in told[:_TESTS]), execution.message]
+    stderr = _without_end(execution.stderr, shown)
+    for stream, written in (("stderr", stderr), ("stdout", execution.stdout)):
+        if written.strip():
+            label = f"{suite}, end of {stream}{cut}"
+            yield label, tail(written, _STREAM_CHARS), tail(written, _STREAM_CHARS, _STREAM_LINES)
 
 
 def _failing(execution: Execution) -> tuple[list[TestResult], list[TestResult]]:
@@ -153,7 +143,6 @@ def _without_end(written: str, shown: Sequence[str]) -> str:
 
 
 _SUITES, _TESTS = 4, 5
-_TEXT_ATTEMPTS, _HTML_ATTEMPTS, _HTML_CHARS = 5, 50, 500_000
 _MESSAGE_CHARS, _STREAM_CHARS = 2_000, 3_000
 #: In text, where nothing folds.
 _STREAM_LINES = 10

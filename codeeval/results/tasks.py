@@ -6,10 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
-from codeeval._render import svg
-from codeeval._render.tabular import Tabular
-from codeeval._render.theme import FAINT, Markup, box, table
-from codeeval._render.untrusted import escaped, line
+from codeeval._render.page import Page, Rendered
+from codeeval._render.parts import Bars, Cell, Drawn, Note, Table
+from codeeval._render.untrusted import line
 from codeeval.program import Status
 
 __all__ = ["TaskSummary", "Tasks"]
@@ -30,7 +29,7 @@ class TaskSummary:
     "Mean CPU seconds per sample; 0 where none was run."
 
 
-class Tasks(Sequence[TaskSummary], Tabular):
+class Tasks(Rendered, Sequence[TaskSummary]):
     """One summary per task, in the order of the set. Shows them as a table, in a terminal or a notebook.
 
     What is shown is bounded, what it holds is complete; a slice is shown in the same way.
@@ -52,9 +51,6 @@ class Tasks(Sequence[TaskSummary], Tabular):
     def __iter__(self) -> Iterator[TaskSummary]:
         return iter(self._tasks)
 
-    def __repr__(self) -> str:
-        return str(self)
-
     def __eq__(self, other: object) -> bool:
         return self._tasks == other._tasks if isinstance(other, Tasks) else NotImplemented
 
@@ -68,36 +64,20 @@ class Tasks(Sequence[TaskSummary], Tabular):
             for task in self._tasks
         ]
 
-    def __str__(self) -> str:
+    def page(self) -> Page:
+        """Return a row per task: samples passed, how they ended, and their CPU time."""
         if not self:
-            return "no tasks"
-        rows = [_HEADER, *map(_cells, self._tasks[:_TEXT_TASKS])]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        shown = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
-        return "\n".join(shown + self._rest(_TEXT_TASKS))
-
-    def _repr_html_(self) -> str:
-        if not self:
-            return box("no tasks")
-        rows: list[Sequence[str]] = [(_HEADER[0], _HEADER[1], "", *_HEADER[2:])]
-        for task in self._tasks[:_HTML_TASKS]:
-            name, passed, *rest = _cells(task)
-            judged = {status: count for status, count in task.statuses.items() if status.is_judged}
-            bar = Markup(f'<div style="width:9em">{svg.shares(judged)}</div>')
-            rows.append((name, passed, bar, *rest))
-        rest_of_them = "".join(f'<div style="{FAINT}">{escaped(said)}</div>' for said in self._rest(_HTML_TASKS))
-        return box(table(rows), rest_of_them)
-
-    def _rest(self, shown: int) -> list[str]:
-        left = len(self) - shown
-        return [f"… and {left:,} more; per_task()[{shown}:] shows the next"] if left > 0 else []
+            return Page(parts=(Note("no tasks"),))
+        table = Table(header=_HEADER, rows=[_cells(t) for t in self._tasks], most=(200, 1_000), rest="per_task()")
+        return Page(parts=(table,), rows=self.to_rows)
 
 
-def _cells(task: TaskSummary) -> tuple[str, ...]:
+_HEADER = ("task", "passed", "", "statuses", "mean CPU per sample")
+
+
+def _cells(task: TaskSummary) -> tuple[Cell, ...]:
     ended = ", ".join(f"{count:,} {status}" for status, count in task.statuses.items())
     passed = f"{task.c:,} of {task.n:,}" if task.n else "not judged"
-    return line(task.task_id, 60), passed, ended, f"{task.cpu_s:.2f} s" if task.statuses else ""
-
-
-_HEADER = ("task", "passed", "statuses", "mean CPU per sample")
-_TEXT_TASKS, _HTML_TASKS = 200, 1_000
+    judged = {status.value: count for status, count in task.statuses.items() if status.is_judged}
+    bar = Drawn("", Bars((judged,)))
+    return line(task.task_id, 60), passed, bar, ended, f"{task.cpu_s:.2f} s" if task.statuses else ""

@@ -6,14 +6,14 @@ Everything is paired by problem. Runs whose scores say nothing about each other 
     sides.py      the runs of one name, with their verdicts on the compared tasks as arrays
     refusals.py   which runs are not comparable, why, and the ways out
     settings.py   which settings two runs differ in, and what each difference means
-    outcome.py    Comparison, Comparisons: what was found, shown and exported
+    outcome.py    Comparison: what was found, and its page
+    many.py       Comparisons: several models, pair by pair
     languages.py  one model in many languages
-    view.py, languages_view.py   how they look in a notebook
 """
 
-from codeeval.analysis.comparison import languages_view, view  # they register how values look
 from codeeval.analysis.comparison.languages import ByLanguage, LanguageScore, by_language
-from codeeval.analysis.comparison.outcome import Comparison, Comparisons, Flip, RunSpread, TaskChange
+from codeeval.analysis.comparison.many import Comparisons, RunSpread
+from codeeval.analysis.comparison.outcome import Comparison, Flip, TaskChange
 from codeeval.analysis.comparison.pairing import compare, compare_many
 from codeeval.analysis.comparison.settings import Kind, SettingDifference, setting_differences
 
@@ -32,5 +32,3 @@ __all__ = [
     "compare_many",
     "setting_differences",
 ]
-
-del languages_view, view

@@ -12,14 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from codeeval._render import tables
+from codeeval._render.page import Page, Rendered
+from codeeval._render.parts import Cell, Drawn, Note, Only, Table, Warn
 from codeeval._render.tables import plural
-from codeeval._render.tabular import Tabular
+from codeeval._render.untrusted import line
 from codeeval.metrics import PassAtK
 from codeeval.metrics._special import t_quantile
 from codeeval.program import Status
 from codeeval.results import Estimate, Results
-from codeeval.results.card import Card, Format, merged_card, with_card
+from codeeval.results.card import Card, merged_card
+from codeeval.results.estimate import json_number
 from codeeval.results.table import report_card
 from codeeval.runs.scoring import ResultsLike, results_of
 
@@ -47,7 +49,7 @@ class LanguageScore:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class ByLanguage(Mapping[str, LanguageScore], Tabular):
+class ByLanguage(Mapping[str, LanguageScore], Rendered):
     """Scores by language, in the order given, with their macro average; shows itself as a table."""
 
     k: int
@@ -78,7 +80,7 @@ class ByLanguage(Mapping[str, LanguageScore], Tabular):
 
     def notes(self) -> list[str]:
         """Return what has to be known before the numbers are read."""
-        notes = [f"{tables.printable(s.language, 40)}: {s.note}" for s in self.values() if s.note]
+        notes = [f"{line(s.language, 40)}: {s.note}" for s in self.values() if s.note]
         if math.isnan(self.macro.value):
             notes.append("The macro average is undefined, since a language has no score.")
         return notes
@@ -90,8 +92,8 @@ class ByLanguage(Mapping[str, LanguageScore], Tabular):
             "languages": {
                 name: _plain(s.score)
                 | {
-                    "compile_error": _number(s.compile_error),
-                    "timed_out": _number(s.timed_out),
+                    "compile_error": json_number(s.compile_error),
+                    "timed_out": json_number(s.timed_out),
                     "problems": s.n_problems,
                     "judged": s.n_judged,
                     "not_judged": s.n_unjudged,
@@ -103,8 +105,27 @@ class ByLanguage(Mapping[str, LanguageScore], Tabular):
             "card": self.card.to_dict(),
         }
 
-    def to_rows(self) -> list[dict[str, Any]]:
-        """Return one row per language: its score with the interval, how attempts ended, and what was judged."""
+    def page(self) -> Page:
+        """Return a row per language, and the macro average; the rows are the languages."""
+        header = ("language", self.metric, "95 % CI", "compile errors", "time-outs", "problems", "judged")
+        macro, interval = self.macro.words()
+        average: tuple[Cell, ...] = ("macro average", macro, Drawn(interval, self.macro.picture()), "", "", "", "")
+        legend = (
+            "Intervals are of 95 %; bars go from 0 to 1. The macro average counts every language the same; its "
+            "interval takes the languages as given."
+        )
+        return Page(
+            title=f"{self.metric} in {plural(len(self), 'language')}",
+            parts=(
+                *map(Warn, self.notes()),
+                Table(header=header, rows=[*map(_cells, self.values()), average]),
+                Only(("notebook",), lambda: [Note(legend, is_faint=True)]),
+            ),
+            rows=self._rows,
+            card=lambda: dict(self.card.rows),
+        )
+
+    def _rows(self) -> list[dict[str, Any]]:
         return [
             {
                 "language": s.language,
@@ -120,43 +141,18 @@ class ByLanguage(Mapping[str, LanguageScore], Tabular):
             for s in self.values()
         ]
 
-    def _settings_of_frame(self) -> Mapping[str, str]:
-        return self.card.to_dict()
 
-    def to_markdown(self) -> str:
-        """Return a Markdown table, with the report card of all runs beneath."""
-        return self._table("markdown")
-
-    def to_latex(self) -> str:
-        """Return a LaTeX tabular, with the report card of all runs beneath."""
-        return self._table("latex")
-
-    def rows(self) -> list[tuple[str, ...]]:
-        """Return the table's rows as text, under `header()`; the macro average is the last."""
-        rows = [
-            (
-                tables.printable(s.language, 40),
-                *_value_and_interval(s.score),
-                _percent(s.compile_error),
-                _percent(s.timed_out),
-                f"{s.n_problems:,}",
-                f"{s.n_judged:,}",
-            )
-            for s in self.values()
-        ]
-        return [*rows, ("macro average", *_value_and_interval(self.macro), "", "", "", "")]
-
-    def __str__(self) -> str:
-        title = f"{self.metric} in {len(self)} language{'s' * (len(self) != 1)}"
-        notes = [f"!! {note}" for note in self.notes()]
-        return "\n".join([title, *notes, tables.text_table([self.header(), *self.rows()])])
-
-    def header(self) -> tuple[str, ...]:
-        """Return the names of the table's columns."""
-        return ("language", self.metric, "95 % CI", "compile errors", "time-outs", "problems", "judged")
-
-    def _table(self, format: Format) -> str:  # noqa: A002
-        return with_card(self.header(), self.rows(), self.notes(), self.card, format)
+def _cells(found: LanguageScore) -> tuple[Cell, ...]:
+    value, interval = found.score.words()
+    return (
+        line(found.language, 40),
+        value,
+        Drawn(interval, found.score.picture()),
+        _percent(found.compile_error),
+        _percent(found.timed_out),
+        f"{found.n_problems:,}",
+        f"{found.n_judged:,}",
+    )
 
 
 def by_language(
@@ -265,24 +261,9 @@ def _shared(task_id: str) -> str:
     return re.sub(r"^(?:Python|CPP|Go|Java|JavaScript|Rust)/", "", task_id)
 
 
-def _value_and_interval(estimate: Estimate) -> tuple[str, str]:
-    if math.isnan(estimate.value):
-        return "undefined", ""
-    interval = "" if math.isnan(estimate.ci_low) else f"{estimate.ci_low:.3f}–{estimate.ci_high:.3f}"
-    return f"{estimate.value:.3f}", interval
-
-
 def _percent(share: float) -> str:
     return "undefined" if math.isnan(share) else f"{share:.1%}"
 
 
 def _plain(estimate: Estimate) -> dict[str, Any]:
-    return {
-        "value": _number(estimate.value),
-        "stderr": _number(estimate.stderr),
-        "ci95": [_number(estimate.ci_low), _number(estimate.ci_high)],
-    }
-
-
-def _number(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
+    return {name: value for name, value in estimate.to_dict().items() if name != "problems"}

@@ -1,4 +1,4 @@
-"""What a comparison found, and how it is shown and exported: the values that `compare` and `compare_many` give."""
+"""Comparison: what run b does differently from run a, and how that is shown and exported."""
 
 from __future__ import annotations
 
@@ -7,15 +7,32 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from codeeval._render import tables
-from codeeval._render.tabular import Tabular
+from codeeval._render.page import Page, Rendered
+from codeeval._render.parts import (
+    Bars,
+    Cell,
+    Drawn,
+    Facts,
+    Heading,
+    Interval,
+    Listing,
+    Note,
+    Only,
+    Part,
+    Setting,
+    Swatch,
+    Table,
+    Warn,
+)
+from codeeval._render.tables import p_value, plural
+from codeeval._render.untrusted import line
 from codeeval.analysis.comparison.settings import Kind, SettingDifference
-from codeeval.metrics.paired import Correction
 from codeeval.program import Status
 from codeeval.results import Estimate
-from codeeval.results.card import Card, Format, merged_card, with_card
+from codeeval.results.card import Card, merged_card
+from codeeval.results.estimate import json_number
 
-__all__ = ["Comparison", "Comparisons", "Flip", "RunSpread", "TaskChange"]
+__all__ = ["Comparison", "Flip", "TaskChange"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +51,7 @@ class TaskChange:
     score_b: float
 
     def __str__(self) -> str:
-        return f"{tables.printable(self.task_id, 40)} {self.c_a}/{self.n_a} → {self.c_b}/{self.n_b}"
+        return f"{line(self.task_id, 40)} {self.c_a}/{self.n_a} → {self.c_b}/{self.n_b}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +67,7 @@ class Flip:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Comparison(Tabular):
+class Comparison(Rendered):
     """What run b does differently from run a, paired by problem. Positive differences are in favour of b."""
 
     name_a: str
@@ -117,10 +134,10 @@ class Comparison(Tabular):
             "a": self.name_a,
             "b": self.name_b,
             "metric": self.metric,
-            "score_a": _plain(self.score_a),
-            "score_b": _plain(self.score_b),
-            "difference": _plain(self.difference) | {"interval": self.interval},
-            "p_value": _number(self.p_value),
+            "score_a": self.score_a.to_dict(),
+            "score_b": self.score_b.to_dict(),
+            "difference": self.difference.to_dict() | {"interval": self.interval},
+            "p_value": json_number(self.p_value),
             "test": self.test,
             "problems": self.n_problems,
             "samples_per_problem": [self.n_a, self.n_b],
@@ -148,44 +165,87 @@ class Comparison(Tabular):
             "card": self.card.to_dict(),
         }
 
-    def to_rows(self) -> list[dict[str, Any]]:
-        """Return one row per compared task: samples passed and judged in each run, pass@k, and the change."""
-        changes = sorted((*self.gained, *self.lost, *self.unchanged), key=lambda c: self.task_ids.index(c.task_id))
+    def page(self) -> Page:
+        """Return scores, difference, tasks gained and lost, statuses and settings; the rows are the compared tasks."""
+        reach = reach_of([self.difference])
+        return Page(
+            title=f"{name_of(self.name_a)} → {name_of(self.name_b)}: {self.metric} on {self._size()}",
+            parts=(
+                *map(Warn, self.notes()),
+                Only(("terminal",), lambda: [Facts([*self._plain_scores(), *self._facts(), *self._settings()])]),
+                Only(("export", "notebook"), lambda: [self._scores(reach)]),
+                Only(("export",), self._words),
+                Only(("notebook",), lambda: self._details(reach)),
+            ),
+            rows=self._rows,
+            card=lambda: dict(self.card.rows),
+        )
+
+    def _rows(self) -> list[dict[str, Any]]:
+        place_by_id = {task_id: place for place, task_id in enumerate(self.task_ids)}
+        changes = sorted((*self.gained, *self.lost, *self.unchanged), key=lambda c: place_by_id[c.task_id])
         return [asdict(change) | {"change": change.score_b - change.score_a} for change in changes]
 
-    def _settings_of_frame(self) -> Mapping[str, str]:
-        return self.card.to_dict()
+    def _scores(self, reach: float) -> Table:
+        scores = ((self.name_a, self.score_a), (self.name_b, self.score_b))
+        rows = [score_cells(name, estimate) for name, estimate in scores]
+        return Table(
+            header=("run", self.metric, "95 % CI"),
+            rows=[*rows, ("difference", *difference_cells(self.difference, reach))],
+            is_bare=True,
+        )
 
-    def to_markdown(self) -> str:
-        """Return the comparison as a Markdown table, with its notes and the report card of both runs beneath."""
-        return self._table("markdown")
-
-    def to_latex(self) -> str:
-        """Return the comparison as a LaTeX tabular, with its notes and the report card of both runs beneath."""
-        return self._table("latex")
-
-    def __str__(self) -> str:
-        lines = [f"{_name(self.name_a)} → {_name(self.name_b)}: {self.metric} on {self._size()}"]
-        lines += [f"!! {note}" for note in self.notes()]
-        facts = [*self._facts(), *self._settings()]
-        table = [
-            (name, f"{value}  95 % CI {interval}" if interval else value) for name, value, interval in self._rows()
+    def _plain_scores(self) -> list[tuple[str, str]]:
+        said = [
+            (name_of(self.name_a), *self.score_a.words()),
+            (name_of(self.name_b), *self.score_b.words()),
+            ("difference", *self.difference.words(is_difference=True)),
         ]
-        return "\n".join([*lines, tables.text_table([*table, *facts])])
+        return [(name, f"{value}  95 % CI {interval}" if interval else value) for name, value, interval in said]
 
-    def _rows(self) -> list[tuple[str, str, str]]:
-        return [
-            (_name(self.name_a), *_value_and_interval(self.score_a)),
-            (_name(self.name_b), *_value_and_interval(self.score_b)),
-            ("difference", *_value_and_interval(self.difference, show=tables.signed)),
-        ]
+    def _words(self) -> list[Part]:
+        facts = [fact for fact in self._facts() if fact[0] not in ("gained", "lost")]
+        return [Facts(facts), *(Note(f"Setting {_setting(setting)}.") for setting in self.settings)]
+
+    def _details(self, reach: float) -> Iterator[Part]:
+        """Yield what a notebook shows below the scores: the test, the tasks, how attempts ended, and the settings."""
+        yield Note(f"{_p_in_words(self.p_value)} ({self.test}), {self._size()}.")
+        yield Note(f"Intervals are of 95 %. Bars: scores from 0 to 1, differences from −{reach:g} to +{reach:g}.", True)
+        yield Heading("Tasks")
+        yield Listing(f"{len(self.gained):,} gained", list(map(str, self.gained)), _LISTED)
+        yield Listing(f"{len(self.lost):,} lost", list(map(str, self.lost)), _LISTED)
+        same = sum(flip.same_code for flip in self.flips)
+        of_these = f", {same:,} of them on the same program: there the judging differs" if same else ""
+        flips = f"; {plural(len(self.flips), 'sample')} with another verdict{of_these}" if self.flips else ""
+        yield Note(f"{len(self.unchanged):,} unchanged{flips}")
+        yield from self._endings()
+        if self.settings:
+            yield Heading("Settings that differ")
+            yield from map(_setting_part, self.settings[:_LISTED_SETTINGS])
+            if len(self.settings) > _LISTED_SETTINGS:
+                yield Note(f"… and {len(self.settings) - _LISTED_SETTINGS:,} more")
+        else:
+            yield Note("No setting differs.", is_faint=True)
+
+    def _endings(self) -> Iterator[Part]:
+        a, b = (_judged(counts) for counts in (self.status_a, self.status_b))
+        if not a or not b:
+            return
+        yield Heading("How attempts ended")
+        yield Bars((a, b))
+        rows: list[tuple[Cell, ...]] = []
+        for status in (s.value for s in Status if s.value in a or s.value in b):
+            before, after = a.get(status, 0) / sum(a.values()), b.get(status, 0) / sum(b.values())
+            change = f"{100 * (after - before):+.1f} pp".replace("-", "−")
+            rows.append((Drawn(status, Swatch(status)), f"{before:.1%}", f"{after:.1%}", change))
+        yield Table(header=("status", name_of(self.name_a), name_of(self.name_b), "change"), rows=rows)
 
     def _facts(self) -> list[tuple[str, str]]:
         same = sum(flip.same_code for flip in self.flips)
         of_these = f", {same} of them of the same program: the judging differs" if same else ""
         differ = "differs" if len(self.flips) == 1 else "differ"
         facts = [
-            ("p-value", f"{tables.p_value(self.p_value)} ({self.test})"),
+            ("p-value", f"{p_value(self.p_value)} ({self.test})"),
             ("tasks", f"{len(self.gained)} gained, {len(self.lost)} lost, {len(self.unchanged)} unchanged"),
             ("gained", _first(self.gained)),
             ("lost", _first(self.lost)),
@@ -202,16 +262,16 @@ class Comparison(Tabular):
 
     def _size(self) -> str:
         n = f"{self.n_a}" if self.n_a == self.n_b else f"{self.n_a} and {self.n_b}"
-        return f"{tables.plural(self.n_problems, 'problem')}, n = {n}"
+        return f"{plural(self.n_problems, 'problem')}, n = {n}"
 
     def notes(self) -> list[str]:
         """Return what has to be known before the numbers are read: restrictions, what was not judged, what differs."""
         notes = [f"RESTRICTED to {self.restricted_to}."] if self.restricted_to else []
         if self.n_left_out:
-            left_out = tables.plural(self.n_left_out, "task")
+            left_out = plural(self.n_left_out, "task")
             notes.append(f"PARTIAL: {left_out} left out: too few judged samples in one of the runs.")
         if any(self.n_unjudged):
-            of_a = tables.plural(self.n_unjudged[0], "sample")
+            of_a = plural(self.n_unjudged[0], "sample")
             notes.append(f"NOT JUDGED: {of_a} of a, {self.n_unjudged[1]} of b (infrastructure error).")
         ignored = [setting.name for setting in self.settings if setting.ignored]
         if ignored:
@@ -221,175 +281,38 @@ class Comparison(Tabular):
             notes.append(f"NOT VERIFIED, recorded for one of the runs only or for other tasks: {', '.join(unknown)}.")
         return notes
 
-    def _table(self, format: Format) -> str:  # noqa: A002
-        size = f"{self.metric} on {self._size()}."
-        facts = [f"{label}: {value}." for label, value in self._facts() if label in ("p-value", "tasks", "status")]
-        settings = [f"Setting {_setting(setting)}." for setting in self.settings]
-        notes = [size, *self.notes(), *facts, *settings]
-        return with_card(("run", self.metric, "95 % CI"), self._rows(), notes, self.card, format)
+
+def reach_of(differences: Sequence[Estimate]) -> float:
+    """Choose how far the axis of differences goes to both sides of 0."""
+    ends = [abs(v) for d in differences for v in (d.value, d.ci_low, d.ci_high) if math.isfinite(v)]
+    return next((reach for reach in (0.05, 0.1, 0.2, 0.5) if reach >= max(ends, default=1.0)), 1.0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunSpread:
-    """How the scores of several runs of one model spread."""
-
-    n_runs: int
-    mean: float
-    sd: float
-    "Standard deviation over the runs; NaN for a single one."
-    low: float
-    "The lowest score of a run."
-    high: float
-
-    def __str__(self) -> str:
-        if self.n_runs == 1:
-            return "1 run"
-        return f"{self.n_runs} runs, mean {self.mean:.3f}, sd {self.sd:.3f}, {self.low:.3f}–{self.high:.3f}"
+def score_cells(name: str, score: Estimate) -> tuple[Cell, ...]:
+    """Return a name, its score and its interval."""
+    value, interval = score.words()
+    return name_of(name), value, Drawn(interval, score.picture())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Comparisons(Tabular):
-    """Several models or checkpoints, pair by pair, with p-values adjusted for how many pairs were looked at."""
-
-    scores: Mapping[str, Estimate]
-    "Name → pass@k, over all runs of that name."
-    spreads: Mapping[str, RunSpread]
-    "Name → how its runs spread."
-    pairs: tuple[Comparison, ...]
-    p_adjusted: tuple[float, ...]
-    "The p-values of `pairs`, adjusted."
-    correction: Correction | None
-    baseline: str | None
-    "What every other was compared with; None for all pairs."
-
-    def __iter__(self) -> Iterator[Comparison]:
-        return iter(self.pairs)
-
-    def __len__(self) -> int:
-        return len(self.pairs)
-
-    def __getitem__(self, names: tuple[str, str]) -> Comparison:
-        """Return the comparison of two names, `a` then `b`, in the order in which it was made."""
-        for pair in self.pairs:
-            if (pair.name_a, pair.name_b) == names:
-                return pair
-        made = ", ".join(f"({p.name_a!r}, {p.name_b!r})" for p in self.pairs)
-        raise KeyError(f"no comparison {names!r}; there are {made:.500}")
-
-    @property
-    def card(self) -> Card:
-        """One report card of all the models; what they share stands once."""
-        cards: dict[str, Card] = {}
-        for pair in self.pairs:
-            cards |= {pair.name_a: pair.cards[0], pair.name_b: pair.cards[1]}
-        return merged_card(cards)
-
-    def significant(self, level: float = 0.05) -> tuple[Comparison, ...]:
-        """Return the pairs whose adjusted p-value is below the level."""
-        return tuple(pair for pair, p in zip(self.pairs, self.p_adjusted, strict=True) if p < level)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return scores, spreads, comparisons and report card as plain JSON data; NaN becomes None."""
-        return {
-            "baseline": self.baseline,
-            "correction": self.correction,
-            "scores": {name: _plain(estimate) for name, estimate in self.scores.items()},
-            "runs": {
-                name: {"n": s.n_runs, "mean": s.mean, "sd": _number(s.sd), "low": s.low, "high": s.high}
-                for name, s in self.spreads.items()
-            },
-            "pairs": [
-                pair.to_dict() | {"p_adjusted": _number(p)} for pair, p in zip(self.pairs, self.p_adjusted, strict=True)
-            ],
-            "card": self.card.to_dict(),
-        }
-
-    def to_rows(self) -> list[dict[str, Any]]:
-        """Return one row per pair: the difference with its interval, p-values, tasks gained and lost."""
-        return [
-            {
-                "a": pair.name_a,
-                "b": pair.name_b,
-                "difference": pair.difference.value,
-                "ci_low": pair.difference.ci_low,
-                "ci_high": pair.difference.ci_high,
-                "p_value": pair.p_value,
-                "p_adjusted": p,
-                "gained": len(pair.gained),
-                "lost": len(pair.lost),
-                "problems": pair.n_problems,
-            }
-            for pair, p in zip(self.pairs, self.p_adjusted, strict=True)
-        ]
-
-    def _settings_of_frame(self) -> Mapping[str, str]:
-        return self.card.to_dict()
-
-    def to_markdown(self) -> str:
-        """Return the scores and the pairs as a Markdown table, with the report cards beneath."""
-        return self._table("markdown")
-
-    def to_latex(self) -> str:
-        """Return the scores and the pairs as a LaTeX tabular, with the report cards beneath."""
-        return self._table("latex")
-
-    def __str__(self) -> str:
-        scores = [
-            (_name(name), *_value_and_interval(estimate), str(self.spreads[name]))
-            for name, estimate in self.scores.items()
-        ]
-        scores.insert(0, ("name", "score", "95 % CI", "spread"))
-        notes = [f"!! {note}" for note in self.notes()]
-        parts = [self._title(), *notes, tables.text_table(scores), tables.text_table([_HEADER, *self._rows()])]
-        return "\n".join(parts)
-
-    def _title(self) -> str:
-        against = f"against {_name(self.baseline)}" if self.baseline is not None else "all pairs"
-        corrected = f"p adjusted by {self.correction}" if self.correction else "p NOT adjusted for their number"
-        return f"{self.pairs[0].metric}, {against}: {len(self.pairs)} comparisons, {corrected}"
-
-    def _rows(self) -> list[tuple[str, ...]]:
-        return [
-            (
-                f"{_name(pair.name_a)} → {_name(pair.name_b)}",
-                *_value_and_interval(pair.difference, show=tables.signed),
-                tables.p_value(pair.p_value),
-                tables.p_value(p),
-                f"{len(pair.gained)}/{len(pair.lost)}",
-                str(pair.n_problems),
-            )
-            for pair, p in zip(self.pairs, self.p_adjusted, strict=True)
-        ]
-
-    def notes(self) -> list[str]:
-        """Return what has to be known before the numbers are read: restrictions, what was not judged, what differs."""
-        return list(
-            dict.fromkeys(
-                f"{_name(pair.name_a)} → {_name(pair.name_b)}: {note}" for pair in self.pairs for note in pair.notes()
-            )
-        )
-
-    def _table(self, format: Format) -> str:  # noqa: A002
-        scores = [
-            f"{_name(name)}: {' (95 % CI '.join(_value_and_interval(estimate))}; {self.spreads[name]})."
-            for name, estimate in self.scores.items()
-        ]
-        notes = [self._title() + ".", *scores, *self.notes()]
-        return with_card(_HEADER, self._rows(), notes, self.card, format)
+def difference_cells(difference: Estimate, reach: float) -> tuple[Cell, ...]:
+    """Return a difference and its interval on an axis that goes as far as `reach` to both sides."""
+    value, interval = difference.words(is_difference=True)
+    low, high = difference.ci_low, difference.ci_high
+    return value, Drawn(interval, Interval(value=difference.value, low=low, high=high, axis=(-reach, reach), zero=True))
 
 
-_HEADER = ("pair", "difference", "95 % CI", "p", "p adjusted", "gained/lost", "problems")
-
-
-def _name(name: str) -> str:
-    return tables.printable(name, 40)
+def name_of(name: str) -> str:
+    """Return a run's name as it stands in tables."""
+    return line(name, 40)
 
 
 def _setting(setting: SettingDifference) -> str:
-    return tables.printable(setting, 160) + (" (ignored)" if setting.ignored else "")
+    return line(setting, 160) + (" (ignored)" if setting.ignored else "")
 
 
+#: The most that a terminal shows, and a notebook.
 _SETTINGS, _TASKS = 20, 6
+_LISTED_SETTINGS, _LISTED = 40, 200
 
 
 def _first(changes: Sequence[TaskChange]) -> str:
@@ -401,27 +324,18 @@ def _shifts(a: Mapping[str, int], b: Mapping[str, int]) -> list[str]:
     return [f"{s.value} {a.get(s.value, 0)} → {b.get(s.value, 0)}" for s in Status if s.value in a or s.value in b]
 
 
-def _value_and_interval(estimate: Estimate, show: Any = "{:.3f}".format) -> tuple[str, str]:
-    if math.isnan(estimate.value):
-        return "undefined", ""
-    if math.isnan(estimate.ci_low):
-        return show(estimate.value), ""
-    between = " to " if show is tables.signed else "–"
-    return show(estimate.value), f"{show(estimate.ci_low)}{between}{show(estimate.ci_high)}"
-
-
-def _plain(estimate: Estimate) -> dict[str, Any]:
-    return {
-        "value": _number(estimate.value),
-        "stderr": _number(estimate.stderr),
-        "ci95": [_number(estimate.ci_low), _number(estimate.ci_high)],
-        "problems": estimate.n_problems,
-    }
-
-
 def _plain_change(change: TaskChange) -> dict[str, Any]:
     return {"task_id": change.task_id, "a": [change.c_a, change.n_a], "b": [change.c_b, change.n_b]}
 
 
-def _number(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
+def _p_in_words(p: float) -> str:
+    return "p undefined" if math.isnan(p) else "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+
+
+def _judged(counts: Mapping[str, int]) -> dict[str, int]:
+    return {status: count for status, count in counts.items() if Status(status).is_judged}
+
+
+def _setting_part(setting: SettingDifference) -> Setting:
+    a, b = ("not recorded" if value is None else line(value, 36) for value in (setting.a, setting.b))
+    return Setting(setting.name, a, b, setting.kind.value + (", ignored" if setting.ignored else ""))

@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from codeeval.analysis.comparison.outcome import Comparison, Comparisons, RunSpread, TaskChange
+from codeeval.analysis.comparison.many import Comparisons, RunSpread
+from codeeval.analysis.comparison.outcome import Comparison, TaskChange
 from codeeval.analysis.comparison.refusals import (
     On,
     Options,

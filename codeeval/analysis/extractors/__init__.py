@@ -1,8 +1,5 @@
 """The same answers under several extractors."""
 
-from codeeval.analysis.extractors import view  # it registers how a comparison looks
 from codeeval.analysis.extractors.comparison import ChangedVerdict, ExtractorComparison, compare_extractors
 
 __all__ = ["ChangedVerdict", "ExtractorComparison", "compare_extractors"]
-
-del view

@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from codeeval import _render
 from codeeval._evaluate import evaluate
+from codeeval._render.page import Page, Rendered
+from codeeval._render.parts import Code, Facts, Fold, Heading, Items, Only, Table
+from codeeval._render.tables import plural
+from codeeval._render.untrusted import line
 from codeeval.executors import Executor, LocalExecutor
 from codeeval.extract import Extractor, extractor_named
 from codeeval.extract.extraction import name_of, of_raw_text
@@ -33,8 +36,8 @@ class ChangedVerdict:
     "Extractor → the code that it took."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExtractorComparison:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ExtractorComparison(Rendered):
     """What several extractors make of the same text; shows itself as a table."""
 
     results: Mapping[str, Results]
@@ -42,11 +45,57 @@ class ExtractorComparison:
     changed: tuple[ChangedVerdict, ...]
     "Samples that some extractors pass and others fail, in the order of the samples."
 
-    def __str__(self) -> str:
-        return _render.text(self)
+    def page(self) -> Page:
+        """Return what each extractor scores, and the samples on which they differ; the rows are these samples."""
+        n = len(self.changed)
+        scores = [(line(name, 40), _score(results)) for name, results in self.results.items()]
+        differing = f"{plural(n, 'verdict')} {'differs' if n == 1 else 'differ'}"
+        codes = Items(items=self.changed, show=_fold, most=(0, 100))
+        return Page(
+            title=f"The same text under {plural(len(scores), 'extractor')}",
+            parts=(
+                Facts(scores),
+                Heading(differing),
+                Only(("terminal", "export"), lambda: [self._verdicts()] if n else []),
+                Only(("notebook",), lambda: [codes]),
+            ),
+            rows=self._rows,
+        )
 
-    def _repr_html_(self) -> str:
-        return _render.html(self)
+    def _verdicts(self) -> Table:
+        rows = [(_key(c), *map(_verdict, c.passed.values())) for c in self.changed]
+        return Table(header=("sample", *(line(name, 40) for name in self.results)), rows=rows, most=(20, None))
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "task_id": c.task_id,
+                "index": c.index,
+                **{f"passed.{name}": passed for name, passed in c.passed.items()},
+                **{f"code.{name}": code for name, code in c.code.items()},
+            }
+            for c in self.changed
+        ]
+
+
+def _score(results: Results) -> str:
+    judged = [attempt.passed for attempt in results if attempt.judged]
+    share = f"{sum(judged) / len(judged):.1%}" if judged else "undefined"
+    return f"{sum(judged):,} of {plural(len(judged), 'sample')} passed ({share})"
+
+
+def _fold(changed: ChangedVerdict) -> Fold:
+    verdicts = {name: f"{line(name, 40)} {_verdict(passed)}" for name, passed in changed.passed.items()}
+    codes = tuple(Code(code, label=verdicts[name]) for name, code in changed.code.items())
+    return Fold(summary=f"{_key(changed)}  {', '.join(verdicts.values())}", parts=codes)
+
+
+def _key(changed: ChangedVerdict) -> str:
+    return f"{line(changed.task_id, 60)}[{changed.index}]"
+
+
+def _verdict(passed: bool) -> str:
+    return "passed" if passed else "failed"
 
 
 def compare_extractors(

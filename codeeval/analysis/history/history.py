@@ -9,105 +9,61 @@ Every statement is paired along the same problems. Runs that are not comparable 
 
 from __future__ import annotations
 
-import itertools
 import json
 import logging
 import math
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from codeeval._render import tables
-from codeeval._render.tables import shown
-from codeeval._render.tabular import Tabular
+from codeeval._render.page import Page, Rendered
+from codeeval._render.parts import (
+    Axes,
+    Cell,
+    Curve,
+    Drawn,
+    Fold,
+    Note,
+    Only,
+    Part,
+    Plot,
+    Table,
+    Warn,
+)
+from codeeval._render.tables import plural
+from codeeval._render.untrusted import line
 from codeeval.analysis.comparison.refusals import ignored_settings
 from codeeval.analysis.comparison.settings import Kind, SettingDifference, setting_differences
-from codeeval.errors import NotComparable, ResultsError
+from codeeval.analysis.history.checkpoints import (
+    Checkpoint,
+    finished_runs,
+    is_same_run,
+    recorded_step,
+    refuse_incomparable,
+)
+from codeeval.analysis.history.statistics import Best, Floats, Plateau, may_be_best
 from codeeval.metrics.base import Metric, as_metric
 from codeeval.metrics.paired import Correction, PairedDifference, adjust_p_values, paired_difference
 from codeeval.metrics.pass_at_k import PassAtK
 from codeeval.metrics.uncertainty import paired_bootstrap
 from codeeval.results import Estimate, Results
-from codeeval.results.card import Format, merged_card, with_card
+from codeeval.results.card import Card, merged_card
 from codeeval.results.table import report_card
 from codeeval.runs.records import MANIFEST
-from codeeval.runs.scoring import load_results
 
-__all__ = ["Best", "Checkpoint", "History", "LogHook", "Plateau"]
+__all__ = ["History", "LogHook"]
 
-Floats = npt.NDArray[np.float64]
 LogHook = Callable[[float, Mapping[str, float]], None]
 """Called with a step and plain numbers by name."""
 
 logger = logging.getLogger("codeeval")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Checkpoint:
-    """One evaluation of a history."""
-
-    step: float
-    name: str
-    estimate: Estimate
-    "The history's metric."
-    results: Results
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Best:
-    """The highest checkpoint, and how sure it is that it is the best one."""
-
-    step: float
-    name: str
-    estimate: Estimate
-    probability: float
-    "The share of bootstrap benchmarks on which it is the highest."
-    probabilities: Mapping[float, float]
-    "The same for every step; they sum to 1."
-    candidates: tuple[float, ...]
-    "The steps that cannot be told from the best: the truly best one is among them with 95 % confidence."
-
-    def __str__(self) -> str:
-        others = len(self.candidates) - 1
-        told = "no other is as good" if not others else f"{others} more cannot be told from it"
-        return (
-            f"step {self.step:g}: {self.estimate}; highest in {self.probability:.0%} of bootstrap benchmarks, {told} "
-            f"(steps {', '.join(f'{step:g}' for step in self.candidates)})"
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Plateau:
-    """Whether the last evaluations show no significant gain over the one before them."""
-
-    reached: bool
-    "No gain is significant. Not the same as no gain: `gains` has the intervals, and so what cannot be excluded."
-    reference: float
-    "The step that the last ones are compared with."
-    steps: tuple[float, ...]
-    gains: tuple[Estimate, ...]
-    "The paired difference of each of the steps to the reference, with its 95 % interval."
-    p_adjusted: tuple[float, ...]
-    "Two-sided p-values, adjusted for the number of steps."
-
-    def __str__(self) -> str:
-        largest = max(self.gains, key=lambda gain: gain.value)
-        looked_at = "evaluation" if len(self.steps) == 1 else f"{len(self.steps)} evaluations"
-        verdict = "no significant gain" if self.reached else "a significant gain"
-        return (
-            f"{verdict} in the last {looked_at} over step {self.reference:g}; the largest is "
-            f"{tables.signed(largest.value)} (95 % CI {tables.signed(largest.ci_low)} to "
-            f"{tables.signed(largest.ci_high)})"
-        )
-
-
-class History(Tabular):
+class History(Rendered):
     """One metric over the checkpoints of a training run.
 
     Reads a folder of run directories at the first use; `append` adds evaluations while training goes on. A run's step
@@ -223,18 +179,18 @@ class History(Tabular):
         if not isinstance(results, Results):
             raise TypeError(f"a history holds Results, but got {results!r:.80}")
         checkpoints = self._read()
-        step = _recorded_step(results.manifest) if step is None else step
+        step = recorded_step(results.manifest) if step is None else step
         if step is None:
             raise ValueError("this run names no step; append(results, step), or evaluate(…, metadata={'step': 500})")
         if not isinstance(step, int | float | np.number) or not math.isfinite(step):
             raise ValueError(f"a step is a number, but got {step!r}")
         new = self._checkpoint(results, float(step), f"step {step:g}")
         for old in checkpoints:
-            if old.step == new.step and not _is_same_run(old.results, results):
+            if old.step == new.step and not is_same_run(old.results, results):
                 raise ValueError(f"step {step:g} is there already, as {old.name}; each step is evaluated once")
         others = [c for c in checkpoints if c.step != new.step]
         if others:
-            _refuse_incomparable(others[0], new, self._ignore)
+            refuse_incomparable(others[0], new, self._ignore)
         self._checkpoints = sorted([*others, new], key=lambda c: c.step)
         self._log(new)
 
@@ -262,7 +218,7 @@ class History(Tabular):
         probabilities = (is_highest / is_highest.sum(axis=1, keepdims=True)).mean(axis=0)  # ties are shared
         steps = [c.step for c in checkpoints]
         top = int(np.argmax(means))
-        candidates = tuple(step for row, step in enumerate(steps) if _may_be_best(row, means, drawn, 0.05))
+        candidates = tuple(step for row, step in enumerate(steps) if may_be_best(row, means, drawn, 0.05))
         return Best(
             step=steps[top],
             name=checkpoints[top].name,
@@ -320,16 +276,6 @@ class History(Tabular):
             p_adjusted=tuple(map(float, adjusted)),
         )
 
-    def to_rows(self) -> list[dict[str, Any]]:
-        """Return one row per checkpoint as plain data; NaN where something is undefined.
-
-        Each has its run's report card in columns named `card.` and the setting, as `card.temperature`.
-        """
-        return [
-            row | {f"card.{label}": value for label, value in report_card(c.results).rows}
-            for row, c in zip(self._scores(), self.checkpoints, strict=True)
-        ]
-
     def to_json(self) -> str:
         """Return the rows and the report card as JSON; NaN becomes null."""
         rows = [
@@ -338,27 +284,62 @@ class History(Tabular):
         card = self._card().to_dict()
         return json.dumps({"metric": self.metric, "checkpoints": rows, "card": card}, indent=2)
 
-    def to_markdown(self) -> str:
-        """Return the rows as a Markdown table with the report card beneath."""
-        return self._layout("markdown")
+    def page(self) -> Page:
+        """Return the curve, the highest checkpoint, and every checkpoint as a row with its run's report card."""
+        return Page(
+            title=f"{line(self.metric or 'history')} over {plural(len(self), 'checkpoint')}",
+            parts=(
+                *map(Warn, self.notes()),
+                Only(("terminal", "export"), self._every_checkpoint),
+                Only(("notebook",), self._curve),
+            ),
+            rows=self._rows,
+            card=self._settings,
+        )
 
-    def to_latex(self) -> str:
-        """Return the rows as a LaTeX tabular with the report card beneath."""
-        return self._layout("latex")
+    def _rows(self) -> list[dict[str, Any]]:
+        return [
+            row | {f"card.{label}": value for label, value in report_card(c.results).rows}
+            for row, c in zip(self._scores(), self.checkpoints, strict=True)
+        ]
 
-    def __str__(self) -> str:
+    def _every_checkpoint(self) -> list[Part]:
+        return [self._table_of(self.checkpoints) if self.checkpoints else Note(self._no_checkpoint())]
+
+    def _curve(self) -> Iterator[Part]:
+        """Yield the curve with its band and the highest checkpoint, and what opens to every checkpoint."""
+        try:
+            best = self.best(replicates=_REPLICATES)
+        except ValueError as nothing:
+            yield Note(line(nothing, 300))
+        else:
+            steps = self.steps.tolist()
+            values, low, high = (column.tolist() for column in (self.value, self.low, self.high))
+            curve = Curve(x=steps, y=values, low=low, high=high, marked=steps.index(best.step))
+            yield Plot((curve,), Axes(x_label="step", y_label=line(self.metric)))
+            yield Note(f"Highest: {best}.")
+            yield Note("Band: 95 % interval by problem; ring: the highest score.", is_faint=True)
         if not self.checkpoints:
-            return f"{self.metric or 'history'}: {tables.printable(self._no_checkpoint(), 500)}"
-        rows = tables.text_table([_HEADER, *self._rows()])
-        title = f"{self.metric} over {tables.plural(len(self), 'checkpoint')}"
-        return "\n".join([title, *(f"!! {n}" for n in self.notes()), rows])
+            return
+        n_earlier = len(self) - _ROWS
+        earlier = [Note(f"{n_earlier:,} earlier ones are not shown", is_faint=True)] if n_earlier > 0 else []
+        yield Fold(summary="Every checkpoint", parts=(*earlier, self._table_of(self.checkpoints[-_ROWS:])))
+
+    def _table_of(self, checkpoints: Sequence[Checkpoint]) -> Table:
+        rows: list[tuple[Cell, ...]] = []
+        for c in checkpoints:
+            value, interval = c.estimate.words()
+            drawn = Drawn(interval, c.estimate.picture(wide=120))
+            of = c.estimate.of_problems or len(c.results.task_ids)
+            rows.append((f"{c.step:,.10g}", line(c.name, 40), value, drawn, f"{c.estimate.n_problems}/{of}"))
+        return Table(header=("step", "run", line(self.metric), "95 % CI", "problems"), rows=rows)
 
     def _read(self) -> list[Checkpoint]:
         if self._checkpoints is None:
-            runs, self._unfinished = ([], ()) if self.folder is None else _finished_runs(self.folder, self._metric)
+            runs, self._unfinished = ([], ()) if self.folder is None else finished_runs(self.folder)
             checkpoints = [self._checkpoint(results, step, name) for step, name, results in runs]
             for other in checkpoints[1:]:
-                _refuse_incomparable(checkpoints[0], other, self._ignore)
+                refuse_incomparable(checkpoints[0], other, self._ignore)
             self._checkpoints = checkpoints
         return self._checkpoints
 
@@ -424,18 +405,6 @@ class History(Tabular):
             for c in self.checkpoints
         ]
 
-    def _rows(self) -> list[tuple[str, ...]]:
-        return [
-            (
-                f"{c.step:g}",
-                tables.printable(c.name, 40),
-                "undefined" if math.isnan(c.estimate.value) else f"{c.estimate.value:.3f}",
-                "" if math.isnan(c.estimate.ci_low) else f"{c.estimate.ci_low:.3f}–{c.estimate.ci_high:.3f}",
-                f"{c.estimate.n_problems}/{c.estimate.of_problems or len(c.results.task_ids)}",
-            )
-            for c in self.checkpoints
-        ]
-
     def notes(self) -> list[str]:
         """Return what has to be known before the numbers are read: restrictions, what was not judged, what differs."""
         notes = [
@@ -449,17 +418,17 @@ class History(Tabular):
         differing = [s for s in self.settings if s.name not in _IDENTITY and not s.name.startswith("metadata.")]
         if differing:
             notes.append(f"SETTINGS DIFFER along the curve: {', '.join(s.name for s in differing)}.")
-        return [tables.printable(note, 500) for note in notes]
+        return [line(note, 500) for note in notes]
 
-    def _card(self) -> Any:
+    def _card(self) -> Card:
         return merged_card({c.name: report_card(c.results) for c in self.checkpoints})
 
-    def _layout(self, format: Format) -> str:  # noqa: A002
-        header = ("step", "run", self.metric, "95 % CI", "problems")
-        return with_card(header, self._rows(), self.notes(), self._card(), format)
+    def _settings(self) -> dict[str, str]:
+        return dict(self._card().rows)
 
 
-_HEADER = ("step", "run", "value", "95 % CI", "problems")
+#: The most rows that a notebook shows, and the bootstrap benchmarks for the highest one there.
+_ROWS, _REPLICATES = 200, 2_000
 
 #: What tells one checkpoint's sampler from another's, so is expected to differ.
 _IDENTITY = frozenset(
@@ -490,94 +459,6 @@ def _metric_named(name: str) -> Metric:
             f"metric must be 'pass@k' or 'pass@k[suite]', or a metric such as PassAtK(10), but got {name!r}"
         )
     return PassAtK(int(found[1]), suite=found[2])
-
-
-def _finished_runs(folder: Path, metric: Metric) -> tuple[list[tuple[float, str, Results]], tuple[str, ...]]:
-    """Read the finished runs of a folder by step, and name the others."""
-    if (folder / MANIFEST).is_file():
-        raise ResultsError(
-            f"{folder} is itself a run directory, but a history reads a folder of them, one per checkpoint; "
-            f"did you mean History({str(folder.parent)!r})?",
-            path=folder,
-        )
-    try:
-        paths = sorted(path for path in folder.iterdir() if (path / MANIFEST).is_file())
-    except OSError as error:
-        raise ResultsError(f"cannot read the folder of runs {folder}: {error.strerror}", path=folder) from error
-    runs = [(path.name, load_results(path, ())) for path in paths]
-    unfinished = tuple(name for name, results in runs if results.manifest.get("finished") is None)
-    runs = [(name, results) for name, results in runs if name not in unfinished]
-    if unfinished:
-        logger.info("Left out of the history, for they are not finished: %s.", ", ".join(unfinished))
-    steps = [_step(name, results.manifest) for name, results in runs]
-    known = [step for step in steps if step is not None]
-    if len(known) < len(runs):
-        runs.sort(key=lambda run: str(run[1].manifest.get("started")))
-        known = [float(position) for position in range(len(runs))]
-    by_step = sorted(zip(known, runs, strict=True), key=lambda pair: pair[0])
-    for (step, (one, _)), (next_step, (other, _)) in itertools.pairwise(by_step):
-        if step == next_step:
-            raise ResultsError(
-                f"{one} and {other} are both step {step:g}; keep one run per step in {folder}", path=folder
-            )
-    return [(step, name, results) for step, (name, results) in by_step], unfinished
-
-
-def _step(name: str, manifest: Mapping[str, Any]) -> float | None:
-    """Read a run's step from its manifest, or else from its directory's name."""
-    recorded = _recorded_step(manifest)
-    if recorded is not None:
-        return recorded
-    found = re.findall(r"(?:step|checkpoint|ckpt|iter|epoch)s?[-_=. ]*(\d+)", name, flags=re.IGNORECASE)
-    found = found or re.findall(r"(\d+)$", name)
-    return float(found[-1]) if found else None
-
-
-def _recorded_step(manifest: Mapping[str, Any]) -> float | None:
-    for holder in (manifest, manifest.get("metadata"), manifest.get("sampler")):
-        step = holder.get("step") if isinstance(holder, Mapping) else None
-        if isinstance(step, int | float) and not isinstance(step, bool):
-            return float(step)
-    return None
-
-
-def _refuse_incomparable(first: Checkpoint, other: Checkpoint, ignore: Sequence[str]) -> None:
-    a, b = first.results.manifest, other.results.manifest
-    reasons = [
-        f"{s.name} is {shown(s.a)} in {first.name}, {shown(s.b)} in {other.name}"
-        for s in setting_differences(a, b)
-        if s.kind is Kind.BLOCKING and not any(s.name == name or s.name.startswith(f"{name}.") for name in ignore)
-    ]
-    if set(first.results.task_ids) != set(other.results.task_ids):
-        reasons.append(f"{first.name} and {other.name} are of different tasks")
-    if a.get("n_samples") != b.get("n_samples") and not {"n_samples"} & set(ignore):
-        reasons.append(f"n_samples is {a.get('n_samples')} in {first.name}, {b.get('n_samples')} in {other.name}")
-    if reasons:
-        raise NotComparable(
-            f"a history holds evaluations that are comparable, but {'; '.join(reasons)}. Evaluate them alike, or "
-            "accept a difference by name: History(folder, ignore=('limits.cpu_s',))"
-        )
-
-
-def _is_same_run(a: Results, b: Results) -> bool:
-    """Return whether two results are those of one run, read and in memory."""
-    names = ("started", "sampler", "benchmark", "n_samples")
-    return all(a.manifest.get(name) == b.manifest.get(name) for name in names)
-
-
-def _may_be_best(row: int, means: Floats, drawn: Floats, level: float) -> bool:
-    """Test whether a checkpoint may be the best one, from the means and their bootstrap replicates of shape (B, R)."""
-    ahead = means - means[row]  # (R,): how far the others are ahead of it
-    noise = (drawn - drawn[:, [row]]) - ahead  # (B, R): the same in replicates, centred
-    stderr = noise.std(axis=0)
-    others = stderr > 1e-12
-    if np.any(~others & (ahead > 1e-12)):
-        return False  # ahead by the same on every problem
-    if not others.any() or ahead[others].max() <= 0:
-        return True
-    observed = float((ahead[others] / stderr[others]).max())
-    largest = (noise[:, others] / stderr[others]).max(axis=1)  # (B,)
-    return (1 + int((largest >= observed).sum())) / (1 + len(largest)) >= level
 
 
 def _plain_scores(metrics: Mapping[str, Estimate]) -> dict[str, float]:

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from codeeval._render import page, tables
+from codeeval._render.page import Page, Rendered
+from codeeval._render.parts import Table, Warn
 from codeeval._render.tables import plural
+from codeeval._render.untrusted import line
 from codeeval.analysis.leaderboard.ratings import RatedModels, rated_models
-from codeeval.errors import require
 from codeeval.metrics.base import mean_over_problems
 from codeeval.metrics.ratings import RankCorrelation, Resample, bradley_terry, rank_correlation
 from codeeval.results import Estimate
@@ -79,8 +80,8 @@ class Change:
         return f"{_percent(self.before)} → {_percent(self.after)}{relative}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Leaderboard:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Leaderboard(Rendered):
     """Many models on one benchmark. Iterating gives their standings, best average first."""
 
     name: str
@@ -284,9 +285,17 @@ class Leaderboard:
         finally:
             scratch.unlink(missing_ok=True)
 
+    def page(self, by: str = AVERAGE) -> Page:
+        """Return a row per model, best first by the score of a split; NaN in the rows where there is none."""
+        return Page(
+            title=f"{line(self.name or 'leaderboard', 60)}: {plural(len(self), 'model')}, pass@1 in percent",
+            parts=(*map(Warn, self.notes()), Table(header=self._header(), rows=self._rows(by))),
+            rows=lambda: [{"rank": s.rank, "model": s.model, **s.scores, **s.info} for s in self.standings(by)],
+        )
+
     def to_rows(self, by: str = AVERAGE) -> list[dict[str, Any]]:
         """Return one row per model as plain data, best first; NaN where there is no score."""
-        return [{"rank": s.rank, "model": s.model, **s.scores, **s.info} for s in self.standings(by)]
+        return self.page(by).rows()
 
     def to_pandas(self, by: str = AVERAGE) -> Any:
         """Return the rows of `to_rows` as a `pandas.DataFrame`.
@@ -294,40 +303,24 @@ class Leaderboard:
         Raises:
             MissingExtra: pandas is not installed.
         """
-        return require("pandas", extra="frames", what="Leaderboard.to_pandas").DataFrame(self.to_rows(by))
+        return self.page(by).to_pandas("Leaderboard.to_pandas")
 
     def to_markdown(self, by: str = AVERAGE) -> str:
         """Return the board as a Markdown table with its notes beneath."""
-        notes = [tables.markdown(note) for note in (self._title() + ".", *self.notes())]
-        return "\n\n".join([tables.markdown_table(self._header(), self._rows(by)), *notes]) + "\n"
+        return self.page(by).exported("markdown")
 
     def to_latex(self, by: str = AVERAGE) -> str:
         """Return the board as a LaTeX tabular that needs no package, with its notes beneath."""
-        notes = [tables.latex(note) for note in (self._title() + ".", *self.notes())]
-        return "\n\n".join([tables.latex_table(self._header(), self._rows(by)), *notes]) + "\n"
+        return self.page(by).exported("latex")
 
     def notes(self) -> list[str]:
         """Return what has to be known before the numbers are read."""
-        return [tables.printable(remark, 500) for remark in self.remarks]
-
-    def __str__(self) -> str:
-        notes = [f"!! {note}" for note in self.notes()]
-        return "\n".join([self._title(), *notes, tables.text_table([self._header(), *self._rows(AVERAGE)])])
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def _repr_html_(self) -> str:
-        table = [self._header(), *self._rows(AVERAGE)]
-        return page.tables_html(self._title(), [table], warnings=self.notes(), note="pass@1 in percent.")
-
-    def _title(self) -> str:
-        return f"{tables.printable(self.name or 'leaderboard', 60)}: {plural(len(self), 'model')}, pass@1 in percent"
+        return [line(remark, 500) for remark in self.remarks]
 
     def _header(self) -> tuple[str, ...]:
         columns = []
         for split in self.splits:
-            columns += [tables.printable(split, 40)] + (["95 % CI"] if split in self.solved else [])
+            columns += [line(split, 40)] + (["95 % CI"] if split in self.solved else [])
         return ("rank", "model", *columns, *([AVERAGE] if len(self.splits) > 1 else []))
 
     def _rows(self, by: str) -> list[tuple[str, ...]]:
@@ -342,7 +335,7 @@ class Leaderboard:
                     cells.append("" if math.isnan(e.ci_low) else f"{100 * e.ci_low:.1f}–{100 * e.ci_high:.1f}")
             average = [_percent(standing.scores[AVERAGE])] if len(self.splits) > 1 else []
             rank = "" if standing.rank is None else str(standing.rank)
-            rows.append((rank, tables.printable(standing.model, 60), *cells, *average))
+            rows.append((rank, line(standing.model, 60), *cells, *average))
         return rows
 
     def _column(self, split: str) -> int:

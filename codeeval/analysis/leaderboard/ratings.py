@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
-from codeeval._render import page, tables
+from codeeval._render.page import Page, Rendered
+from codeeval._render.parts import Note, Table
 from codeeval._render.tables import plural
-from codeeval._render.tabular import Tabular
+from codeeval._render.untrusted import line
 from codeeval.metrics.ratings import Ratings
 
 __all__ = ["RatedModels", "Rating", "rated_models"]
@@ -35,7 +35,7 @@ class Rating:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class RatedModels(Tabular):
+class RatedModels(Rendered):
     """The ratings of a board's models, highest first."""
 
     ratings: tuple[Rating, ...]
@@ -56,40 +56,23 @@ class RatedModels(Tabular):
                 return rating
         raise KeyError(f"no rating of {model!r}; there are {[r.model for r in self.ratings]!r:.300}")
 
-    def to_rows(self) -> list[dict[str, Any]]:
-        """Return one row per model as plain data."""
-        return [asdict(rating) | {"elo_mle": rating.elo_mle} for rating in self.ratings]
-
-    def to_markdown(self) -> str:
-        """Return the ratings as a Markdown table."""
-        return tables.markdown_table(_HEADER, self._rows()) + f"\n\n{tables.markdown(self._note())}\n"
-
-    def to_latex(self) -> str:
-        """Return the ratings as a LaTeX tabular that needs no package."""
-        return tables.latex_table(_HEADER, self._rows()) + f"\n\n{tables.latex(self._note())}\n"
-
-    def __str__(self) -> str:
-        return "\n".join([self._title(), tables.text_table([_HEADER, *self._rows()]), self._note()])
-
-    def _repr_html_(self) -> str:
-        return page.tables_html(self._title(), [[_HEADER, *self._rows()]], note=self._note())
-
-    def _title(self) -> str:
-        return f"Bradley-Terry ratings of {plural(len(self), 'model')} ({self.split})"
-
-    def _note(self) -> str:
-        return f"Intervals from {self.replicates} resamples of {self.resample}; ties are dropped."
-
-    def _rows(self) -> list[tuple[str, ...]]:
-        return [
+    def page(self) -> Page:
+        """Return a row per model with its rating."""
+        rows = [
             (
-                tables.printable(r.model, 60),
+                line(r.model, 60),
                 "undefined" if math.isnan(r.value) else f"{r.value:.0f}",
                 "" if math.isnan(r.ci_low) else f"{r.ci_low:.0f}–{r.ci_high:.0f}",
                 f"{r.n_battles:,}",
             )
             for r in self.ratings
         ]
+        note = f"Intervals from {self.replicates} resamples of {self.resample}; ties are dropped."
+        return Page(
+            title=f"Bradley-Terry ratings of {plural(len(self), 'model')} ({self.split})",
+            parts=(Table(header=_HEADER, rows=rows), Note(note, is_faint=True)),
+            rows=lambda: [asdict(rating) | {"elo_mle": rating.elo_mle} for rating in self.ratings],
+        )
 
 
 _HEADER = ("model", "rating", "95 % CI", "battles")
