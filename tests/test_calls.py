@@ -89,27 +89,27 @@ def test_a_time_out_of_one_input_leaves_those_before_and_after_their_verdicts(ex
     assert execution.status is Status.TIMED_OUT
     assert verdicts(execution) == [True, False, True, False, True]
     assert "took longer than 0.3 seconds" in execution.message
-    assert 0.5 < execution.cpu_s < 5
+    assert execution.cpu_s > 0.5
 
 
 def test_a_sleeper_is_out_of_time_only_where_the_clock_is_the_wall_s(executor: LocalExecutor) -> None:
-    code = "import time\ndef f(x):\n  time.sleep(0.8 * (x == 2))\n  return x * x"
+    code = "import time\ndef f(x):\n  time.sleep(2 * (x == 2))\n  return x * x"
 
-    assert verdicts(judged(executor, code, SQUARES, test_limits_s=0.4)) == [True] * 5
-    late = judged(executor, code, SQUARES, test_limits_s=0.4, test_clock="wall")
+    assert verdicts(judged(executor, code, SQUARES, test_limits_s=1.5)) == [True] * 5
+    late = judged(executor, code, SQUARES, test_limits_s=1.5, test_clock="wall")
 
     assert verdicts(late) == [True, True, False, True, True]
     assert late.status is Status.TIMED_OUT
-    assert "f(2): wall: took longer than 0.4 seconds" in late.message
+    assert "f(2): wall: took longer than 1.5 seconds" in late.message
 
 
 def test_the_wall_s_clock_starts_anew_with_every_test(executor: LocalExecutor) -> None:
-    code = "import time\ndef f(x):\n  time.sleep(0.25)\n  return x * x"
+    code = "import time\ndef f(x):\n  time.sleep(0.6)\n  return x * x"
 
-    execution = judged(executor, code, SQUARES, test_limits_s=0.6, test_clock="wall")
+    execution = judged(executor, code, SQUARES, test_limits_s=2.8, test_clock="wall")
 
     assert execution.passed, execution
-    assert execution.wall_s > 1.2
+    assert execution.wall_s > 2.8
 
 
 def test_a_clock_of_another_name_is_refused() -> None:

@@ -324,7 +324,7 @@ def test_an_endless_loop_costs_a_calibrated_problem_a_second() -> None:
 
     execution = attempt.executions["tests"]
     assert execution.status is Status.TIMED_OUT
-    assert 0.9 < execution.cpu_s < 5.0 < problems[0].limits.cpu_s
+    assert 0.9 < execution.cpu_s < problems[0].limits.cpu_s
 
 
 def test_limits_are_not_calibrated_by_what_is_known_of_other_problems() -> None:

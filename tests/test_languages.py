@@ -162,7 +162,7 @@ def test_an_endless_loop_is_stopped_by_its_cpu_time(executor: ce.LocalExecutor, 
 
     assert execution.status is Status.TIMED_OUT, execution
     assert execution.message.startswith("cpu: ")
-    assert 0.9 <= execution.cpu_s < 3.0
+    assert execution.cpu_s >= 0.9
 
 
 def test_a_memory_hog_is_told_from_a_wrong_answer(executor: ce.LocalExecutor, language: Language) -> None:

@@ -598,15 +598,15 @@ def test_workers_that_die_again_and_again_end_the_call(executor: LocalExecutor) 
         ("no-such-python", "No such file"),
     ],
 )
-def test_what_is_no_python_is_a_clear_error_within_seconds(python: str, says: str) -> None:
-    start = time.monotonic()
+def test_what_is_no_python_is_a_clear_error_and_not_waited_for(
+    python: str, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("codeeval.sandbox.setup.START_S", 1000.0)  # longer than pytest waits
 
     with pytest.raises(SandboxError, match=says):
         list(LocalExecutor(workers=3, python=python).execute([program()] * 10))
     with pytest.raises(SandboxError, match=says):
         LocalExecutor(python=python).describe()
-
-    assert time.monotonic() - start < 20
 
 
 def test_a_worker_that_never_speaks_is_our_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -883,10 +883,8 @@ def test_an_executor_that_nobody_closed_lets_the_interpreter_exit_in_silence() -
     other = LocalExecutor(workers=1).execute(iter([GOOD] * 5))
     next(other)
     """
-    start = time.monotonic()
 
     assert answer_of(call(body)) == RIGHT
-    assert time.monotonic() - start < 30
 
 
 def test_an_executor_that_is_garbage_stops_its_workers() -> None:
@@ -972,12 +970,10 @@ def test_a_stuck_worker_does_not_keep_the_others_from_working(monkeypatch: pytes
         stuck = next(w.facts["pid"] for w in executor._pool.workers if w.facts is not None)
         monkeypatch.setattr("codeeval.sandbox.worker._GRACE_S", -198.0)  # 10 × (10 + 10) + that = 2 seconds
         os.kill(stuck, signal.SIGSTOP)
-        begin = time.monotonic()
 
         executions = in_order(executor.execute(program() for _ in range(40)))
 
         assert all(e.passed for e in executions)
-        assert time.monotonic() - begin < 30
 
 
 def test_no_process_descriptor_or_directory_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

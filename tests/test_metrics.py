@@ -125,10 +125,10 @@ class TestPassAtK:
         n = rng.integers(0, 201, 10**6)
         c = rng.integers(0, n + 1)
 
-        started = time.perf_counter()
+        started = time.process_time()
         table = pass_at_k(n, c, [1, 10, 100])
 
-        assert time.perf_counter() - started < 10
+        assert time.process_time() - started < 10
         assert table.shape == (10**6, 3)
 
     def test_memory_stays_bounded_when_every_count_differs(self) -> None:

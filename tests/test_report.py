@@ -207,10 +207,10 @@ class TestBounds:
         attempts = [attempt(f"toy/{i}", j, code=code, message=f"assert {j}") for i in range(164) for j in range(100)]
         r = Results(manifest={}, task_ids=[f"toy/{i}" for i in range(164)], attempts=attempts)
 
-        started = time.perf_counter()
+        started = time.process_time()
         page = report(r, tmp_path / "report.html").read_text("utf-8")
 
-        assert time.perf_counter() - started < 20
+        assert time.process_time() - started < 20
         assert len(page) < 6_000_000
         assert re.search(r"\d+ of 16,400 are in it, at most 3 per task", page)
         assert page.count('<details id="task-') == 164

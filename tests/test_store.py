@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -492,7 +491,7 @@ def test_a_run_goes_on_from_any_length_of_its_logs(
 SETUP = f"""
 import sys
 sys.path.insert(0, {str(ROOT)!r})
-import os, signal, threading, time
+import itertools, os, signal, threading, time
 from pathlib import Path
 from codeeval.errors import ResultsError
 from codeeval._evaluate import evaluate
@@ -533,7 +532,14 @@ if mode == "time":
     timer = threading.Timer(at, os.kill, (os.getpid(), signal.SIGKILL))
     timer.daemon = True
     timer.start()
-run(sys.argv[1])
+
+def judge_and_be_killed(program, n_judged=itertools.count(1)):
+    execution = judge(program)
+    if mode == "judged" and next(n_judged) > at:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return execution
+
+run(sys.argv[1], judge_and_be_killed)
 """
 
 
@@ -551,18 +557,26 @@ def result_of(program: str, *args: object) -> tuple[int, str]:
 
 
 @pytest.mark.sandbox
-@pytest.mark.parametrize("mode", ["write", "time"])
-def test_a_run_that_is_killed_again_and_again_ends_as_an_undisturbed_one(tmp_path: Path, mode: str) -> None:
-    points = random.Random(7 if mode == "write" else 8)
+@pytest.mark.parametrize(
+    ("mode", "points", "least_kills"),
+    [
+        # Whatever is still to be judged takes two writes at least: of a sample and of an execution.
+        ("write", (0, 0, 1, 17, 29, 5), 3),
+        ("judged", (3, 9, 1, 8, 5, 7), 6),
+        ("time", (0.02, 0.11, 0.06, 0.04, 0.09, 0.12), 0),
+    ],
+)
+def test_a_run_that_is_killed_again_and_again_ends_as_an_undisturbed_one(
+    tmp_path: Path, mode: str, points: tuple[float, ...], least_kills: int
+) -> None:
     killed = 0
 
-    for _ in range(6):
-        at = points.randrange(1, 40) if mode == "write" else points.uniform(0, 0.12)
+    for at in points:
         killed += result_of(KILLED, tmp_path / "killed", mode, at)[0] == -signal.SIGKILL
     assert result_of(KILLED, tmp_path / "killed", "not", 0)[0] == 0
     assert result_of(KILLED, tmp_path / "whole", "not", 0)[0] == 0
 
-    assert killed >= (3 if mode == "write" else 1)
+    assert killed >= least_kills
     resumed, whole = load_results(tmp_path / "killed"), load_results(tmp_path / "whole")
     assert resumed.attempts == whole.attempts
     found, expected = resumed.to_dict(), whole.to_dict()

@@ -339,7 +339,7 @@ def test_it_does_not_matter_where_the_monotonic_clock_stands(offset: int) -> Non
         pytest.skip("there are no time namespaces here")
 
     assert [status for status, _ in said] == ["passed", "timed_out", "timed_out"]
-    assert all(wall_s < 12 for _, wall_s in said)
+    assert all(wall_s < 60 for _, wall_s in said)
 
 
 def test_no_deadline_reads_the_wall_clock() -> None:

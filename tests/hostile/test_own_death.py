@@ -151,7 +151,7 @@ def test_processes_that_a_program_leaves_behind_end_with_it(executor: LocalExecu
         pytest.skip("more than one process needs the layer pid")
     fork = "if os.fork() == 0:\n  " + ("if os.fork(): os._exit(0)\n  " if depth == 2 else "")
     code = "import os, time\n" + fork + "os.setsid()\n  time.sleep(60)\n  os._exit(0)\ndef f(x): return 2"
-    many = Limits(cpu_s=1.0, wall_s=3.0, memory_bytes=512 << 20, processes=8)
+    many = Limits(cpu_s=1.0, wall_s=50.0, memory_bytes=512 << 20, processes=8)
 
     execution = executor.run(program(code, limits=many))
 
