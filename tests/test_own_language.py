@@ -114,6 +114,7 @@ def judged(problem: ce.Problem, completions: Sequence[str], language: Language =
 ADD = "def add(a, b)\n  -- end\n  if a == 'end' --\n    return 0\n  end\n\n  return a + b\nend\n"
 
 
+@pytest.mark.sandbox
 def test_toolchain_behind_the_record_works() -> None:
     assert known("tiny") is None
     (diagnosis,) = ce.languages.doctor([TINY])
@@ -221,6 +222,7 @@ def put_tests_first(answer: Answer) -> str:
     return f"{answer.tests}\n{answer.code}"
 
 
+@pytest.mark.sandbox
 def test_answers_in_own_language_are_extracted_placed_and_judged() -> None:
     whole = f"Here:\n```tn\n{ADD}\nsay add(1)\n```\n"
     wrong = f"Here:\n```tn\n{ADD.replace('a + b', 'a - b')}```\n"
@@ -239,6 +241,7 @@ def test_answers_in_own_language_are_extracted_placed_and_judged() -> None:
     ]
 
 
+@pytest.mark.sandbox
 def test_import_of_the_prompt_that_nobody_has_is_an_infrastructure_error() -> None:
     asked = ce.Problem.from_source(
         "add/0", PROMPT.replace("math", "nosuchlibrary"), TESTS, TINY, entry_point="add", stop=()
@@ -272,6 +275,7 @@ def test_sealing_in_front_of_what_closes_the_tests_is_the_records_own() -> None:
         sealed_tests("def t()\n", language, "t/0", "through")
 
 
+@pytest.mark.sandbox
 def test_whole_programs_in_own_language_are_judged() -> None:
     suite = StdioSuite.of([("3\n", "3\n")], language=TINY)
     asked = ce.Problem(
@@ -346,6 +350,7 @@ def test_without_syntax_stop_strings_cut_wherever_they_stand() -> None:
     assert extraction.code == PROMPT + "  -- end"
 
 
+@pytest.mark.sandbox
 def test_without_syntax_an_answer_is_judged_as_it_is() -> None:
     tests = TESTS.removeprefix("end\n")
     whole = f"```tn\n{ADD}```\n"
