@@ -1,4 +1,4 @@
-"""Arguments that several functions take: what is none of them is named where a newcomer still sees which one it was."""
+"""Shared argument checks: they raise a TypeError that names the argument and suggests a fix."""
 
 from __future__ import annotations
 

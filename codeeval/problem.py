@@ -178,7 +178,7 @@ class Problem:
             **fields: further fields of `Problem`: `canonical_solution`, `style`, `stop`, `limits`, `metadata`.
 
         Raises:
-            InvalidProblem: there are no cases, or a value is no plain data.
+            InvalidProblem: there are no cases, or a value is of an unsupported type.
         """
         try:
             suite = CallSuite.of(cases, entry_point=entry_point, oracle=oracle, run_all=run_all)

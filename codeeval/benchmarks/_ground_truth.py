@@ -65,7 +65,7 @@ def ground_truth(rows: Iterable[Mapping[str, Any]], digest: str, *, only_whether
         only_whether: entry points of which only whether they answer anything but None is expected.
 
     Raises:
-        DatasetError: a canonical solution fails on this machine, or gives no plain data; says which and how.
+        DatasetError: a canonical solution fails here, or gives a value of an unsupported type; says which and how.
     """
     path = cache_dir() / "ground-truth" / f"{digest[:32]}-{_VERSION}.json.gz"
     tests = _read(path)

@@ -202,7 +202,7 @@ class LocalWorkers(WorkerPool[LocalWorker]):
             self._warned_bytes = sys.maxsize
             _log.warning(
                 "%d workers × limits.memory_bytes (%.1f GiB) are %.1f GiB, and this machine has %.1f GiB: programs "
-                "that take all they may would end each other. What is safe: LocalExecutor(workers=%d), or "
+                "at their memory limits would exhaust its memory. What is safe: LocalExecutor(workers=%d), or "
                 "problems.with_limits(memory_bytes=%d)",
                 size,
                 memory_bytes / 2**30,
@@ -226,7 +226,7 @@ class LocalWorkers(WorkerPool[LocalWorker]):
                 why = reasons(lacking, facts["layers"], facts["missing"])
                 promised = "; ".join(f"{GUARANTEES[name].text} ({name})" for name in lacking)
                 _log.warning(
-                    "this machine does not give programs all isolation. Not held: %s. Why: %s. "
+                    "the sandbox is incomplete on this machine. Not held: %s. Why: %s. "
                     "codeeval.sandbox.report() shows what is held; Sandbox.strict() runs nothing without",
                     promised,
                     why,

@@ -141,7 +141,7 @@ def mean_of_logs(
 
     Args:
         logs: natural logarithms of the ratios, shape (P,); NaN where a problem has none.
-        interval: of the mean logarithm; one that is for any scores, not for shares.
+        interval: of the mean logarithm; it must support unbounded scores.
         results: where a `Clustered` interval finds its tag.
         unit: what the ratio counts in.
 

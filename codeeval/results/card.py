@@ -118,7 +118,7 @@ def lacking_line(manifest: Mapping[str, Any]) -> str:
     more = f" and {len(modules) - _SHOWN_MODULES} more" if len(modules) > _SHOWN_MODULES else ""
     return (
         f"{lacks.get('tasks')} of {lacks.get('of')} problems need modules that this interpreter lacks, so that answers "
-        f"fail for no fault of theirs: {', '.join(modules[:_SHOWN_MODULES])}{more}"
+        f"fail whatever the model wrote: {', '.join(modules[:_SHOWN_MODULES])}{more}"
     )
 
 

@@ -30,7 +30,7 @@ class Results(JudgedAttempts, Rendered):
 
     `results["pass@1"]` gives an `Estimate`. In a notebook it renders as a table; `print(results)` gives the same
     as text. Where scores are withheld every metric is undefined, so that no number can be read off by accident;
-    whoever wants one all the same calls a metric: `PassAtK(1)(results)`.
+    to compute one anyway, call the metric: `PassAtK(1)(results)`.
 
     Raises:
         ValueError: a task id occurs twice, an attempt belongs to none of the problems, or two attempts are the

@@ -116,7 +116,7 @@ def check_arguments(extract: Extractor | str | None, out: object) -> None:
 
 
 def _meant(sampler: object, problems: object) -> str:
-    """Guess what whoever gave this instead of a sampler meant."""
+    """Suggest what the caller probably meant by what is no sampler."""
     if isinstance(sampler, type):
         return f"; did you mean {call_of(sampler)}?"
     if isinstance(problems, Sampler):

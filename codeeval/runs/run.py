@@ -39,10 +39,10 @@ __all__ = ["Run"]
 logger = logging.getLogger("codeeval")
 
 
-#: Seconds without a new program, after which a repeated one is given to the executor so that it is heard.
+#: After so many seconds without a new program, duplicates are submitted too, so that the executor keeps yielding.
 _SILENT_S = 1.0
 
-#: Fewer faults than these stop no run, whatever their share: there is little to save.
+#: A run is never stopped before so many infrastructure errors.
 _MANY_FAULTS = 10
 
 #: A run that only generates judges nothing.
@@ -449,7 +449,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Slot:
-    """One sample under one suite: the place that an execution is wanted for."""
+    """A sample under a suite, waiting for its execution."""
 
     sample: Sample
     suite: str

@@ -53,7 +53,7 @@ def encode_values(value: Any) -> Any:
     """Write a value as JSON data that keeps its exact type, and those of everything in it.
 
     Raises:
-        TypeError: it, or something in it, is no plain data.
+        TypeError: it, or something in it, is of an unsupported type.
         RecursionError: it is nested too deeply, or contains itself.
     """
     return codec.encode(value, _refuse)

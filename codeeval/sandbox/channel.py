@@ -66,7 +66,7 @@ class Channel:
                 raise EOFError("the worker has hung up")
             received += data
         if _HEADER.unpack_from(received)[0] < 0:
-            raise ValueError("a frame of less than nothing")
+            raise ValueError("negative frame length")
         self._received = bytearray()
         return bytes(received[head:])
 

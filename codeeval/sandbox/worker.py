@@ -39,7 +39,7 @@ ENDLESS, ENDLESS_NOTE = -signal.SIGVTALRM, "(most recent call first)"
 
 
 class WorkerDied(SandboxError):
-    """A worker is gone, by nobody's doing that is known: another one may live."""
+    """The worker died for an unknown reason; a new one may work."""
 
 
 def twice(act: Callable[[], T]) -> T:
@@ -220,5 +220,5 @@ def facts_of(message: Mapping[str, Any]) -> dict[str, Any]:
     if "fatal" in message:
         raise SandboxError(f"a worker could not start: {message['fatal']}")
     if type(message.get("ready")) is not dict:
-        raise SandboxError(f"a worker that starts says what it is, but this one said {str(message)[:200]!r}")
+        raise SandboxError(f"unexpected handshake from a worker: {str(message)[:200]!r}")
     return dict(message["ready"])

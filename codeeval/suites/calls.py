@@ -66,7 +66,7 @@ class CallSuite(Suite):
             may_be_empty: accepts no cases at all: the code must then only load and define the entry point.
 
         Raises:
-            InvalidProblem: there are no cases, what looks like one is none, or a value is no plain data.
+            InvalidProblem: there are no cases, what looks like one is none, or a value is of an unsupported type.
             ValueError: the limits or the oracle do not fit.
         """
         if not isinstance(entry_point, str) or not entry_point.isidentifier():
@@ -130,7 +130,7 @@ def packed(what: str, values: Iterable[Any]) -> str:
     """Write values as the sandbox reads them.
 
     Raises:
-        InvalidProblem: one is no plain data; says which, after `what`.
+        InvalidProblem: one is of an unsupported type; says which, after `what`.
     """
     encoded = []
     for number, value in enumerate(values):

@@ -1,4 +1,4 @@
-"""The room in which classes of unittest run beside the candidate: the child's side of `judge.unittests`.
+"""The child's runner of classes of unittest; its counterpart is `judge.unittests`.
 
 The candidate shares this process and can do anything to it. So what judges it (unittest, the assertions of numpy and
 pandas that the tests use, Python's builtins, the tests' own functions) is noted before its code is run and compared

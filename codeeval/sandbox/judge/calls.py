@@ -47,19 +47,19 @@ def judge_calls(boxes: Boxes, program: Dict[str, Any]) -> Dict[str, Any]:
     recorded: List[Any] = []
     row: Dict[str, Any] = {}
     while True:
-        sitting = _Sitting(tests, len(verdicts), check["run_all"])
-        part = boxes.run(program, check, limits, sitting.conduct)
+        session = _CallSession(tests, len(verdicts), check["run_all"])
+        part = boxes.run(program, check, limits, session.conduct)
         if part["status"] == Status.SANDBOX_ERROR:
             return part
-        verdicts += sitting.verdicts
-        recorded += sitting.recorded
+        verdicts += session.verdicts
+        recorded += session.recorded
         if part["status"] != Status.PASSED:  # something ended it before it was through
             recorded.append(None)
-            verdicts.append((part["status"], sitting.blame(part["message"])))
+            verdicts.append((part["status"], session.blame(part["message"])))
         row = _joined(row, part)
         limits["cpu_s"] -= part["cpu_s"]
         limits["wall_s"] -= part["wall_s"]
-        is_over = sitting.is_lost or limits["cpu_s"] <= 0 or limits["wall_s"] <= 0
+        is_over = session.is_lost or limits["cpu_s"] <= 0 or limits["wall_s"] <= 0
         if is_over or len(verdicts) >= tests.n or not check["run_all"]:
             break
     if check["run_all"]:
@@ -166,7 +166,7 @@ class _Tests:
         return bool(parameters.get("atol")) and comparisons.allclose(answer, expected, parameters)
 
 
-class _Sitting:
+class _CallSession:
     """What is asked of one child: the tests from some number on."""
 
     def __init__(self, tests: _Tests, first: int, run_all: bool) -> None:

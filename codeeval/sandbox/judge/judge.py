@@ -71,7 +71,7 @@ class Judge:
         self.compilers = Compilers(caller_fd, zygote, group)
         self.builder = Builder(self, self.compilers, sees_prepared="root" in zygote.layers)
         #: Tests were interrupted at some point or other, which may have been in the middle of an import.
-        self.is_worn = False
+        self.needs_restart = False
         self.box: Optional[Box] = None
         self.budget_s = 0.0
         self.waited_s = 0.0
@@ -84,14 +84,14 @@ class Judge:
         try:
             return self._judge(program)
         except NoBox as refused:
-            self.is_worn = True  # the next worker may have better luck
+            self.needs_restart = True  # the next worker may have better luck
             message = "no box can be had: %s" % refused
             return {"status": Status.SANDBOX_ERROR, **told_strength(program["check"]), "message": message}
         except ZygoteLost as lost:
             if not (lost.started and self.has_new_memory_kills()):
                 raise
         # What the program held could not be freed at once, as tables of pages can't, so the kernel killed the next one.
-        self.is_worn = True
+        self.needs_restart = True
         message = "was killed, and its worker with it, when its processes held more memory than they may together"
         return {
             "status": Status.MEMORY_EXCEEDED,
@@ -208,7 +208,8 @@ class Judge:
             raise
         except BaseException as error:  # the tests' own exceptions, and the candidate's that passed through them
             outcome["raised_type"] = type(error).__name__
-            self.is_worn = self.is_worn or isinstance(error, MemoryError)  # it may be ours, and our memory torn
+            if isinstance(error, MemoryError):  # it may be ours, and our memory torn
+                self.needs_restart = True
             outcome["raised"] = explain(error, check, box)
         if not box.stopped:  # tests may have caught what ended them; the box's own facts count then
             box.facts.update(outcome)
@@ -331,7 +332,7 @@ class Judge:
         beyond_s, starved_s = time.monotonic() - box.wall_deadline, self.machine.waited_s() - self.waited_s
         expired = deadlines.of_tests(Clock(box.seen_cpu_s, beyond_s, box.judge_cpu_s(), starved_s), self.budget_s)
         if expired:
-            self.is_worn = True
+            self.needs_restart = True
             box.stop(expired=expired)
 
 

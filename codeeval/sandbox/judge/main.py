@@ -70,7 +70,7 @@ def main(fd: int) -> None:
             if request is None:
                 return
             caller.send(judge.judge(request))
-            if judge.is_worn:
+            if judge.needs_restart:
                 sys.exit(NOT_RUN)
     except (CallerGone, BrokenPipeError, ConnectionResetError):
         return
