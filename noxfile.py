@@ -20,7 +20,7 @@ def tests(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def unit(session: nox.Session) -> None:
-    """Run the tests that start no process, on all cores; under half a minute."""
+    """Run the tests that start no process, on all cores; about a minute of CPU time in all."""
     session.install("-e", ".[test,humaneval]")
     session.run("python", "-m", "pytest", "-m", "unit", "-n", "auto", *session.posargs)
 
