@@ -105,7 +105,7 @@ def call(
 def answer_of(done: subprocess.CompletedProcess[str]) -> Any:
     assert done.returncode == 0, done.stderr
     # Where the machine lacks a layer, one line says so, and nothing else may.
-    assert all(line.startswith("this machine does not give programs") for line in done.stderr.splitlines())
+    assert all(line.startswith("the sandbox is incomplete on this machine") for line in done.stderr.splitlines())
     return json.loads(done.stdout)
 
 
