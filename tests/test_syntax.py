@@ -300,6 +300,15 @@ def test_scala_object_that_is_an_app_takes_the_tests_main() -> None:
     assert "def main" in program
 
 
+def test_page_break_in_a_comment_of_the_prompt_changes_nothing() -> None:
+    prompt = CPP_PROMPT.replace("Adds.", "Adds\f two\u2028 numbers.\r")
+    code = "long add(long a, long b) {\n    return a + b;\n}\n"
+
+    program = beside(code, CPP_TESTS, prompt=prompt, entry_point="add", syntax=syntax("cpp"))
+
+    assert program == beside(code, CPP_TESTS, prompt=CPP_PROMPT, entry_point="add", syntax=syntax("cpp"))
+
+
 PHP = "<?php\nfunction add($a) {"
 D = "int add(int a) { return a; }"
 SWIFT = "func add(a: Int) -> Int { a }"

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable
 
 from codeeval.languages.syntax.definitions import first_definition
-from codeeval.languages.syntax.masking import line_comment, masked
+from codeeval.languages.syntax.masking import line_comment, lines_of, masked
 from codeeval.languages.syntax.record import Syntax
 
 __all__ = ["imports_of", "imports_program", "with_imports", "without_bound"]
@@ -41,8 +41,7 @@ def imports_of(prompt: str, entry_point: str, syntax: Syntax) -> list[str]:
 
 def _code_lines(source: str, mask: str) -> list[str]:
     """Return the lines of a source that are not empty, without comments, as far as its mask goes."""
-    lines = zip(source.splitlines(), mask.splitlines(), strict=False)
-    return [_without_comment(line, blanked) for line, blanked in lines if blanked.strip()]
+    return [_without_comment(line, blanked) for line, blanked in lines_of(source, mask) if blanked.strip()]
 
 
 def with_imports(code: str, prompt: str, entry_point: str, syntax: Syntax) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Iterator
 
 from codeeval.languages.syntax.record import Comments, Syntax
 
-__all__ = ["closed_at", "depth", "line_comment", "masked"]
+__all__ = ["closed_at", "depth", "line_comment", "lines_of", "masked"]
 
 
 def masked(source: str, syntax: Syntax) -> str:
@@ -26,6 +27,19 @@ def masked(source: str, syntax: Syntax) -> str:
         at = end
     pieces.append(source[at:])
     return "".join(pieces)
+
+
+def lines_of(source: str, mask: str) -> Iterator[tuple[str, str]]:
+    """Yield the lines of a source, and what is left of each in its mask, as far as that goes.
+
+    The mask alone does not show where they end: it blanks what else than a newline ends a line in a comment.
+    """
+    at = 0
+    for line, ended in zip(source.splitlines(), source.splitlines(keepends=True), strict=True):
+        if at >= len(mask):
+            return
+        yield line, mask[at : at + len(line)]
+        at += len(ended)
 
 
 def depth(mask: str, brackets: str = "{}") -> int:

@@ -14,7 +14,7 @@ import re
 
 from codeeval.languages.syntax.blocks import function_end
 from codeeval.languages.syntax.definitions import first_definition
-from codeeval.languages.syntax.masking import depth, masked
+from codeeval.languages.syntax.masking import depth, lines_of, masked
 from codeeval.languages.syntax.record import Answer, Blocks, Syntax
 
 __all__ = ["append", "beside", "closing_brace", "lacking", "preamble", "with_preamble", "without_main"]
@@ -63,7 +63,7 @@ def preamble(prompt: str, entry_point: str, syntax: Syntax) -> list[str]:
     parts: list[str] = []
     part: list[str] = []
     level = 0
-    for line, blanked in zip(prompt[:end].splitlines(), mask[:end].splitlines(), strict=True):
+    for line, blanked in lines_of(prompt[:end], mask):
         if blanked.strip():
             part.append(line)
             level += depth(blanked) + depth(blanked, "()")
