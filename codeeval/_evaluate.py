@@ -6,6 +6,7 @@ Each arrow is a line on disk where `out` names a run directory; the same call ag
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import logging
 import os
 import re
@@ -21,7 +22,7 @@ from codeeval.executors.base import Executor
 from codeeval.extract import Extractor, default_extractor, extract as extract_code, extractor_named
 from codeeval.extract.extraction import is_whole
 from codeeval.metrics import Metric, PassAtK
-from codeeval.preflight.missing_modules import MissingModules, missing_modules
+from codeeval.preflight.missing_modules import missing_modules, warning_of
 from codeeval.problem import Problem
 from codeeval.problem_set import ProblemSet
 from codeeval.results import Results
@@ -35,11 +36,11 @@ from codeeval.runs.checking import (
     refuse_weaker,
     settings_of,
 )
-from codeeval.runs.facts import JudgeFacts, facts_of
+from codeeval.runs.facts import facts_of
 from codeeval.runs.line import drawn_from, executor_or_own, follow, opened
 from codeeval.runs.records import ExecutionRecord, SuiteKey, read_executions, read_samples
 from codeeval.runs.resuming import setting_differences
-from codeeval.runs.spec import JudgingKeywords, RunSettings, RunSpec, notes_of
+from codeeval.runs.spec import JudgingKeywords, RunSettings, RunSpec
 from codeeval.sample import Attempt, Sample
 from codeeval.samplers.base import Sampler
 
@@ -97,31 +98,51 @@ def evaluate(
     sampler, executor, metrics = ports_of(sampler, executor, metrics, problems)
     check_arguments(extract, out)
     settings = settings_of("evaluate", settings, judging)
-    metadata = notes_of(metadata)
     problems = problem_set_of(problems)
     refuse_weaker(problems, settings.min_strength)
     is_uncut = extract is None
     extract = default_extractor(problems) if extract is None else extractor_named(extract)
     n = n_samples_of(n_samples, metrics, sampler, problems)
     check_before(problems, sampler, metrics, n, source="" if n_samples is not None else "the sampler")
+    asked = _asked(problems, sampler, n, metadata)
     with executor_or_own(executor) as executor:
-        missing = missing_modules(problems, executor)
-        spec = RunSpec(
-            problems=problems,
-            n_samples=n,
-            sampler=dict(sampler.describe()),
-            fixed_indices=bool(sampler.fixed_indices),
-            judge=facts_of(executor, problems),
-            settings=settings,
-            extract=extract,
-            metadata=metadata,
-            lacks=missing.to_dict() if missing is not None else None,
-        )
+        spec = _judged_by(executor, asked, settings, extract)
         with opened(spec, out=out, callbacks=callbacks, progress=progress) as (run, notifier):
-            _warn_of_missing_modules(missing, problems)
+            _warn_of_missing_modules(spec)
             results = follow(run, sampler, executor, metrics, notifier)
     _warn_of_fences(results, problems, is_uncut)
     return results
+
+
+def _asked(problems: ProblemSet, sampler: Sampler, n: int, metadata: Mapping[str, Any] | None) -> RunSpec:
+    """Return what is asked of a sampler, of which nothing is judged yet.
+
+    Raises:
+        TypeError: the notes on the run are no JSON data.
+    """
+    return RunSpec(
+        problems=problems,
+        n_samples=n,
+        sampler=dict(sampler.describe()),
+        fixed_indices=bool(sampler.fixed_indices),
+        metadata=metadata,
+    )
+
+
+def _judged_by(executor: Executor, asked: RunSpec, settings: RunSettings, extract: Extractor) -> RunSpec:
+    """Return a run with what is known of its executor.
+
+    Raises:
+        ToolchainMissing: it can't judge a problem's language.
+    """
+    missing = missing_modules(asked.problems, executor)
+    return dataclasses.replace(
+        asked,
+        judge=facts_of(executor, asked.problems, reuses=settings.cache is not False),
+        settings=settings,
+        extract=extract,
+        lacks=missing.to_dict() if missing is not None else None,
+    )
 
 
 def _warn_of_fences(results: Results, problems: ProblemSet, is_uncut: bool) -> None:
@@ -152,10 +173,10 @@ def _warn_of_fences(results: Results, problems: ProblemSet, is_uncut: bool) -> N
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
 
 
-def _warn_of_missing_modules(missing: MissingModules | None, problems: ProblemSet) -> None:
+def _warn_of_missing_modules(spec: RunSpec) -> None:
     """Warn of modules that the executor's interpreter lacks, unless it was found out what it can judge."""
-    if missing is not None and problems.ground_truth is None:
-        warnings.warn(missing.warning(), stacklevel=3)
+    if spec.lacks is not None and spec.problems.ground_truth is None:
+        warnings.warn(warning_of(spec.lacks), stacklevel=3)
 
 
 async def evaluate_async(
@@ -222,13 +243,7 @@ def generate(
     problems = problem_set_of(problems)
     n = n_samples_of(n_samples, (), sampler, problems)
     check_before(problems, sampler, (), n)
-    spec = RunSpec(
-        problems=problems,
-        n_samples=n,
-        sampler=dict(sampler.describe()),
-        fixed_indices=bool(sampler.fixed_indices),
-        metadata=metadata,
-    )
+    spec = _asked(problems, sampler, n, metadata)
     with opened(spec, out=out, callbacks=callbacks, progress=progress) as (run, _):
         for _sample in run.recorded(drawn_from(sampler, run)):
             pass
@@ -279,23 +294,12 @@ def rescore(
     n = sampler.n_available(problems)
     check_before(problems, sampler, metrics, n, source="the run")
     extract = extractor_named(extract or _extractor_of(sampler.manifest, problems))
+    asked = _asked(problems, sampler, n, sampler.manifest.get("metadata"))
     with executor_or_own(executor) as executor:
-        missing = missing_modules(problems, executor)
-        judge = facts_of(executor, problems)
-        spec = RunSpec(
-            problems=problems,
-            n_samples=n,
-            sampler=sampler.describe(),
-            fixed_indices=True,
-            judge=judge,
-            settings=settings,
-            extract=extract,
-            metadata=sampler.manifest.get("metadata"),
-            lacks=missing.to_dict() if missing is not None else None,
-        )
+        spec = _judged_by(executor, asked, settings, extract)
         with opened(spec, out=out, callbacks=callbacks, progress=progress) as (judged_anew, notifier):
-            _warn_of_missing_modules(missing, problems)
-            judged_anew.take_over(sampler.executions_for(judge))
+            _warn_of_missing_modules(spec)
+            judged_anew.take_over(sampler.executions_for(spec))
             return follow(judged_anew, sampler, executor, metrics, notifier)
 
 
@@ -328,10 +332,10 @@ class _RecordedRun(Sampler):
         """Return what the run says of its sampler."""
         return dict(self.manifest.get("sampler") or {})
 
-    def executions_for(self, judge: JudgeFacts) -> dict[SuiteKey, ExecutionRecord]:
-        """Return the run's executions, where this executor would have given the same."""
+    def executions_for(self, spec: RunSpec) -> dict[SuiteKey, ExecutionRecord]:
+        """Return the run's executions, where the executor of a run would have given the same."""
         stored = {"executor": self.manifest.get("executor")}
-        now = {"executor": dict(judge.description)}
+        now = {"executor": dict(spec.judge.description) if spec.judge is not None else None}
         found = setting_differences(stored, now, ("executor",))
         if found:
             logger.warning("Every completion is executed again, for the executor is another: %s.", "; ".join(found))

@@ -26,7 +26,7 @@ from codeeval.runs.facts import facts_of
 from codeeval.runs.manifest import manifest_of
 from codeeval.runs.run import Run
 from codeeval.runs.scoring import load_results
-from codeeval.runs.spec import RunSettings, RunSpec
+from codeeval.runs.spec import JudgingKeywords, RunSettings, RunSpec
 from codeeval.sample import Attempt, Sample
 from codeeval.samplers.base import Sampler
 from codeeval.samplers.canonical import CanonicalSampler
@@ -830,7 +830,7 @@ def test_a_slow_sampler_that_repeats_itself_holds_no_verdict_back() -> None:
         problems=problems,
         n_samples=5,
         sampler={},
-        judge=facts_of(executor, problems),
+        judge=facts_of(executor, problems, reuses=False),
         settings=RunSettings(),
         extract=continuation,
     )
@@ -891,3 +891,24 @@ def test_fences_of_chat_answers_and_whole_programs_are_no_news(caplog: pytest.Lo
     evaluate(problem_set(), RecordedSampler(whole), FakeExecutor(judge))
 
     assert not caplog.records
+
+
+def test_the_keywords_of_judging_are_the_fields_of_its_settings() -> None:
+    fields = {field.name for field in dataclasses.fields(RunSettings)}
+
+    assert JudgingKeywords.__annotations__.keys() == fields
+
+
+def test_who_reuses_no_verdict_is_not_asked_for_an_identity() -> None:
+    class Asked(FakeExecutor):
+        n_asked = 0
+
+        def identity(self, languages: Iterable[str] = ()) -> str:
+            self.n_asked += 1
+            return super().identity(languages)
+
+    executor = Asked(judge)
+
+    evaluate(problem_set(), CanonicalSampler(), executor, cache=False)
+
+    assert executor.n_asked == 0

@@ -61,7 +61,7 @@ def ground_truth(
         raise ValueError(f"there is nothing to find out about: {problems!r}")
     digests = {problem.task_id: problem.digest() for problem in problems}
     solved = [problem.task_id for problem in problems if problem.has_canonical_solution]
-    judge = facts_of(executor, problems)
+    judge = facts_of(executor, problems, reuses=True)
     kept = _Kept(judge.identity)
     known = {} if fresh else kept.outcomes(digests[task_id] for task_id in solved)
     unknown = [task_id for task_id in solved if digests[task_id] not in known]

@@ -19,7 +19,7 @@ from codeeval.problem import Problem
 from codeeval.results.card import lacking_line
 from codeeval.sandbox.setup import Setup
 
-__all__ = ["MissingModules", "missing_modules"]
+__all__ = ["MissingModules", "missing_modules", "warning_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,13 +35,6 @@ class MissingModules:
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON data, for a run's manifest."""
         return {"modules": dict(self.tasks_by_module), "tasks": self.n_tasks, "of": self.n_problems}
-
-    def warning(self) -> CodeEvalWarning:
-        """Return what is missing and how to get it."""
-        return CodeEvalWarning(
-            f"{lacking_line({'lacks': self.to_dict()})}. The benchmark's environment has them: "
-            'LocalExecutor(python=codeeval.environments.get("bigcodebench"))'
-        )
 
 
 def missing_modules(problems: Iterable[Problem], executor: Executor) -> MissingModules | None:
@@ -60,6 +53,14 @@ def missing_modules(problems: Iterable[Problem], executor: Executor) -> MissingM
     counts = {name: sum(name in found for found in needed) for name in absent}
     by_module = {name: n for name, n in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])) if n}
     return MissingModules(tasks_by_module=by_module, n_tasks=len(needed), n_problems=len(suspects)) if needed else None
+
+
+def warning_of(lacks: Mapping[str, Any]) -> CodeEvalWarning:
+    """Return what is missing and how to get it, from what a manifest says of it."""
+    return CodeEvalWarning(
+        f"{lacking_line({'lacks': lacks})}. The benchmark's environment has them: "
+        'LocalExecutor(python=codeeval.environments.get("bigcodebench"))'
+    )
 
 
 def _top(name: str) -> str:

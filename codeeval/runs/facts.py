@@ -23,11 +23,16 @@ class JudgeFacts:
     fingerprint: str
     "Of the executor alone; see `Executor.fingerprint`."
     identity: str
-    "By which verdicts are reused, toolchains included; empty where none may be. See `Executor.identity`."
+    "By which verdicts are reused, toolchains included; empty where none may be, or none is. See `Executor.identity`."
 
 
-def facts_of(executor: Executor, problems: ProblemSet) -> JudgeFacts:
+def facts_of(executor: Executor, problems: ProblemSet, *, reuses: bool) -> JudgeFacts:
     """Ask an executor what its verdicts on these problems depend on, which may start a worker.
+
+    Args:
+        executor: who judges.
+        problems: what is judged.
+        reuses: whether verdicts are reused, for which all files that they may depend on are looked at.
 
     Raises:
         ToolchainMissing: it can't judge one of their languages.
@@ -39,7 +44,7 @@ def facts_of(executor: Executor, problems: ProblemSet) -> JudgeFacts:
     if toolchains:
         with_tools = _hashed(fingerprint, toolchains) if fingerprint else fingerprint
         description |= {"toolchains": toolchains, "fingerprint": with_tools}
-    identity = executor.identity(languages)
+    identity = executor.identity(languages) if reuses else ""
     if identity and languages:
         identity = _hashed(identity, toolchains)
     return JudgeFacts(description=description, fingerprint=fingerprint, identity=identity)

@@ -16,7 +16,7 @@ from codeeval.runs.cache import VerdictCache
 from codeeval.runs.facts import JudgeFacts
 from codeeval.runs.rerun import Rerun
 
-__all__ = ["Cache", "JudgingKeywords", "RunSettings", "RunSpec", "json_data", "notes_of"]
+__all__ = ["Cache", "JudgingKeywords", "RunSettings", "RunSpec"]
 
 Cache = bool | str | os.PathLike[str] | VerdictCache
 
@@ -90,7 +90,7 @@ class RunSpec:
     "Which modules the problems need and the executor's interpreter lacks, as JSON data."
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "metadata", notes_of(self.metadata))
+        object.__setattr__(self, "metadata", _notes_of(self.metadata))
 
     @property
     def n_expected(self) -> int:
@@ -98,7 +98,7 @@ class RunSpec:
         return len(self.problems) * self.n_samples
 
 
-def notes_of(metadata: object) -> dict[str, Any] | None:
+def _notes_of(metadata: object) -> dict[str, Any] | None:
     """Return the caller's notes on a run as JSON reads them back.
 
     Raises:
@@ -108,10 +108,10 @@ def notes_of(metadata: object) -> dict[str, Any] | None:
         return None
     if not isinstance(metadata, Mapping):
         raise TypeError(f"metadata must be a mapping, as {{'step': 500}}, but got {metadata!r:.200}")
-    return dict(json_data("metadata", metadata))
+    return dict(_json_data("metadata", metadata))
 
 
-def json_data(name: str, value: object) -> Any:
+def _json_data(name: str, value: object) -> Any:
     """Return a value as JSON reads it back; numbers of numpy and paths become plain ones.
 
     Raises:
@@ -123,9 +123,9 @@ def json_data(name: str, value: object) -> Any:
         for key in value:
             if not isinstance(key, str | int):
                 raise TypeError(f"the keys of {name} must be strings, but got {key!r:.80}; write {str(key)!r:.80}")
-        return {str(key): json_data(f"{name}[{key!r:.80}]", inner) for key, inner in value.items()}
+        return {str(key): _json_data(f"{name}[{key!r:.80}]", inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [json_data(f"{name}[{i}]", inner) for i, inner in enumerate(value)]
+        return [_json_data(f"{name}[{i}]", inner) for i, inner in enumerate(value)]
     if isinstance(value, os.PathLike):
         return str(value)
     if value is None or isinstance(value, str | int | float):
