@@ -142,7 +142,8 @@ class PackageFile:
         raise DatasetUnavailable(f"it is installed, but without {self.path}: pip install -U 'codeeval[{self.extra}]'")
 
     def _version(self) -> str:
-        from importlib import metadata
+        with importing:
+            from importlib import metadata
 
         try:
             return metadata.version(self.distribution)

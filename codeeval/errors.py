@@ -26,6 +26,8 @@ import importlib
 import os
 from types import ModuleType
 
+from codeeval._imports import importing
+
 __all__ = [
     "ChecksumMismatch",
     "CodeEvalError",
@@ -143,7 +145,8 @@ def require(module: str, *, extra: str, what: str) -> ModuleType:
         MissingExtra: the package is not installed.
     """
     try:
-        return importlib.import_module(module)
+        with importing:
+            return importlib.import_module(module)
     except ImportError as error:
         package = module.partition(".")[0]
         raise MissingExtra(f"{what} needs {package}: pip install 'codeeval[{extra}]'") from error

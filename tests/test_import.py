@@ -7,6 +7,7 @@ import inspect
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -73,3 +74,24 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
         codeeval.nonsense  # type: ignore[attr-defined]  # noqa: B018
     assert not hasattr(codeeval, "_private")
+
+
+def late_imports(node: ast.AST, *, is_late: bool = False, is_guarded: bool = False) -> Iterator[ast.stmt]:
+    """Yield imports inside of functions that are not under `with importing`."""
+    is_late = is_late or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    guards = [ast.unparse(item.context_expr) for item in node.items] if isinstance(node, ast.With) else []
+    is_guarded = is_guarded or "importing" in guards
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Import | ast.ImportFrom) and is_late and not is_guarded:
+            yield child
+        yield from late_imports(child, is_late=is_late, is_guarded=is_guarded)
+
+
+def test_a_fork_waits_for_every_late_import() -> None:
+    """What is imported by a thread while another one forks stays locked in the copy; see `codeeval._imports`."""
+    package = Path(codeeval.__file__).parent
+    modules = [path for path in package.rglob("*.py") if "sandbox" not in path.relative_to(package).parts]
+
+    found = [f"{path.name}:{one.lineno}" for path in modules for one in late_imports(ast.parse(path.read_text()))]
+
+    assert found == []

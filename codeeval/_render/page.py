@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from codeeval._imports import importing
 from codeeval._render import terminal
 from codeeval._render.exported import Syntax, exported
 from codeeval._render.parts import Part
@@ -38,7 +39,8 @@ class Page:
 
     def html(self) -> str:
         """Return it as HTML for a notebook."""
-        from codeeval._render import notebook  # what draws is loaded for those who look
+        with importing:
+            from codeeval._render import notebook  # what draws is loaded for those who look
 
         return notebook.html(self.title, self.parts)
 

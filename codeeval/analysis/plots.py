@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import io
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -523,8 +524,6 @@ def _legend(axes: Any, by_name: Mapping[str, object]) -> None:
 
 def _caption(figure: Figure, *parts: str) -> None:
     """Write what a reader must know to trust the picture, small, below it, wrapped at the figure's width."""
-    import textwrap
-
     wide = int(figure.get_size_inches()[0] * 15)
     said = "\n".join(textwrap.wrap(" · ".join(parts), wide)).replace("$", r"\$")
     figure.supxlabel(said, x=0.01, ha="left", fontsize=8, color="0.35")

@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, cast
 
+from codeeval._imports import importing
 from codeeval.data import Source
 from codeeval.problem_set import ProblemSet
 
@@ -66,7 +67,8 @@ def load(name: str, *, source: Source | None = None, **options: Any) -> ProblemS
 
 def available() -> tuple[str, ...]:
     """Return the names that `load` knows, sorted: our own and those that installed packages add."""
-    from importlib import metadata
+    with importing:
+        from importlib import metadata
 
     return tuple(sorted(_BUILT_IN.keys() | metadata.entry_points(group=_GROUP).names))
 
@@ -77,11 +79,13 @@ def _function(name: str) -> Callable[..., object]:
         raise TypeError(f"a benchmark's name must be a string, but got {name!r}; your own rows: ProblemSet.from_rows")
     if name in _BUILT_IN:
         module, _, function = _BUILT_IN[name].partition(":")
-        return cast(Callable[..., object], getattr(importlib.import_module(module), function))
-    from importlib import metadata
+        with importing:
+            return cast(Callable[..., object], getattr(importlib.import_module(module), function))
+    with importing:
+        from importlib import metadata
 
-    for entry_point in metadata.entry_points(group=_GROUP, name=name):
-        return cast(Callable[..., object], entry_point.load())
+        for entry_point in metadata.entry_points(group=_GROUP, name=name):
+            return cast(Callable[..., object], entry_point.load())
     names = available()
     close = _meant(name, names)
     guess = f"did you mean {' or '.join(map(repr, close))}? There are" if close else "there are"

@@ -12,6 +12,7 @@ importable, and how much disk it takes:
 
 from __future__ import annotations
 
+import difflib
 import functools
 import hashlib
 import os
@@ -138,8 +139,6 @@ def locks(name: str) -> dict[str, Lock]:
         ValueError: there is no such environment; says which there are.
     """
     if name not in _texts():
-        import difflib
-
         close = difflib.get_close_matches(str(name), names(), 1)
         meant = f"did you mean {close[0]!r}? There are" if close else "there are"
         raise ValueError(

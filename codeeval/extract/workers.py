@@ -113,7 +113,8 @@ class _Worker:
 
     def submit(self, number: int, chunk: Chunk) -> None:
         """Hand over a chunk, with those of its problems that the worker has not seen yet."""
-        import dill
+        with importing:
+            import dill
 
         self.number, self.chunk = number, chunk
         problems = {id(problem): problem for _, problem in chunk}
@@ -166,8 +167,9 @@ def serve(descriptor: int, caller: int) -> None:
         caller: its process id.
     """
     _die_with(caller)
-    import dill
-    from multiprocess.connection import Connection
+    with importing:
+        import dill
+        from multiprocess.connection import Connection
 
     connection: Connection = Connection(descriptor)
     problems: dict[int, Problem] = {}
@@ -192,7 +194,8 @@ def _die_with(caller: int) -> None:
     The kernel kills it with the thread that started it, which waits for the workers as long as there are any. Where
     no kernel does so, a thread looks after the caller; it needs that the extractor lets go of the interpreter at times.
     """
-    import ctypes
+    with importing:
+        import ctypes
 
     pr_set_pdeathsig = 1
     is_held = sys.platform == "linux" and ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL, 0, 0, 0) == 0

@@ -6,6 +6,7 @@ import difflib
 import functools
 from collections.abc import Iterable
 
+from codeeval._imports import importing
 from codeeval.languages.record import Language
 from codeeval.languages.table import LANGUAGES
 
@@ -31,12 +32,13 @@ def get(name: str, languages: Iterable[Language] = ()) -> Language:
     for record in (*languages, *LANGUAGES):
         if wanted in (record.name, record.title.lower(), *record.aliases):
             return record
-    from importlib import metadata
+    with importing:
+        from importlib import metadata
 
-    for entry_point in metadata.entry_points(group=_GROUP, name=wanted):
-        found = entry_point.load()
+        entry_points = [(one.value, one.load()) for one in metadata.entry_points(group=_GROUP, name=wanted)]
+    for value, found in entry_points:
         if not isinstance(found, Language):
-            raise TypeError(f"the entry point {entry_point.value!r} should name a Language, but names {found!r:.200}")
+            raise TypeError(f"the entry point {value!r} should name a Language, but names {found!r:.200}")
         return found
     known_names = sorted({*names(), *(language.name for language in languages)})
     aliases = {alias: language.name for language in LANGUAGES for alias in (*language.aliases, language.name)}
@@ -59,6 +61,7 @@ def known(name: str) -> Language | None:
 
 def names() -> tuple[str, ...]:
     """Return the names that `get` knows, sorted: our own and those that installed packages add."""
-    from importlib import metadata
+    with importing:
+        from importlib import metadata
 
     return tuple(sorted({language.name for language in LANGUAGES} | metadata.entry_points(group=_GROUP).names))

@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+from codeeval._imports import importing
 from codeeval.errors import ResultsError
 from codeeval.runs.records import LOCK
 
@@ -25,7 +26,8 @@ def lock(directory: Path) -> Callable[[], None]:
     """
     path = directory / LOCK
     try:
-        import fcntl
+        with importing:
+            import fcntl
     except ImportError:
         return _lock_by_existence(path)
     try:

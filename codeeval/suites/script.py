@@ -12,7 +12,9 @@ import builtins
 import contextlib
 import functools
 import re
+import symtable
 import sys
+import warnings
 from collections.abc import Iterator, Mapping, Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -292,8 +294,6 @@ def _parse(source: str) -> ast.Module:
 
 @contextlib.contextmanager
 def _quietly() -> Iterator[None]:
-    import warnings
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
@@ -347,8 +347,6 @@ def _bindings(node: ast.AST) -> Iterator[str]:
 
 def _free_names(source: str) -> set[str]:
     """Return the global names that a program reads but neither binds at its top level nor finds among the builtins."""
-    import symtable
-
     with _quietly():
         table = symtable.symtable(source, "tests", "exec")
     free: set[str] = set()
